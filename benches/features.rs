@@ -12,8 +12,8 @@
 
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
-    Comparator, Error, Field, KeyType, Keys, Options, Payload, PreparedSort, SegmentedSortJob,
-    SortJob, Sorter, WideKey, wgpu,
+    Comparator, Detail, Error, Field, KeyType, Keys, Options, Payload, PreparedSort,
+    SegmentedSortJob, SortJob, Sorter, WideKey, wgpu,
 };
 
 /// Timed runs of each kind. One untimed run precedes them.
@@ -266,7 +266,7 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
                 busy.record(&mut encoder);
             }
             sorter.queue().submit([encoder.finish()]);
-            let profile = sort.run_timed()?;
+            let profile = sort.profile(Detail::Whole)?;
             if run > 0 {
                 times.push(profile.total);
             }

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let mut best = Duration::MAX;
             for _ in 0..5 {
                 let mut values = vec![1_u32; len as usize];
-                let profile = sums.run_profiled(&mut values, &colors, &options)?;
+                let profile = sums.profile(&mut values, &colors, &options)?;
                 let phase = profile.phases.iter().find(|p| p.phase == "prefix sums");
                 best = best.min(phase.map_or(profile.total, |phase| phase.time));
                 // Sums of ones count the values of a color.

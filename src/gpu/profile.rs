@@ -10,13 +10,15 @@ use crate::error::Error;
 use std::ops::Range;
 use std::time::Duration;
 
-/// The resolution of a measurement.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// The time of each phase, each in its own compute pass.
-    Phases,
-    /// The total time, with one compute pass per submission as in an untimed run.
+/// What [`PreparedSort::profile`](crate::PreparedSort::profile) measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// The total time. The dispatches are in one compute pass per submission, as in a run that is
+    /// not measured.
     Whole,
+    /// The time of each phase, too. Each phase has its own compute pass, which makes small sorts
+    /// slower.
+    Phases,
 }
 
 /// The clock behind the times of a [`Profile`].
@@ -53,7 +55,12 @@ pub struct PhaseTime {
 /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
 /// use wgpu_bcfsort::{Options, Order, Sorter};
 /// let sorter = Sorter::open(Options::default())?;
-/// let profile = sorter.sort_profiled(&mut [3_u32, 1, 2], Order::Ascending)?;
+/// let mut sorted = Vec::new();
+/// let profile = sorter.profile(&mut [3_u32, 1, 2], Order::Ascending, |block| {
+///     sorted.extend_from_slice(block);
+///     Ok::<_, wgpu_bcfsort::Error>(())
+/// })?;
+/// assert_eq!(sorted, [1, 2, 3]);
 /// for phase in &profile.phases {
 ///     println!("{}: {:?} in {} dispatches", phase.phase, phase.time, phase.dispatches);
 /// }

@@ -114,23 +114,23 @@ impl PreparedPrefixSums {
         self.0.run()
     }
 
-    /// Submits the prefix sums, waits, and returns the GPU time of each phase.
+    /// Runs the prefix sums, waits, and returns their GPU time, and that of each phase if they are
+    /// asked for.
     ///
     /// # Errors
     ///
     /// Those of [`run`](Self::run), and [`Error::OutOfMemory`].
-    pub fn run_profiled(&self) -> Result<Profile, Error> {
-        pollster::block_on(self.0.measure(Detail::Phases, Waiting::Block))
+    pub fn profile(&self, detail: Detail) -> Result<Profile, Error> {
+        pollster::block_on(self.0.measure(detail, Waiting::Block))
     }
 
-    /// The async version of [`run_profiled`](Self::run_profiled). It does not block while the
-    /// device works.
+    /// The async version of [`profile`](Self::profile). It does not block while the device works.
     ///
     /// # Errors
     ///
-    /// Those of [`run_profiled`](Self::run_profiled).
-    pub async fn run_profiled_async(&self) -> Result<Profile, Error> {
-        call(self.0.measure(Detail::Phases, Waiting::Yield)).await
+    /// Those of [`profile`](Self::profile).
+    pub async fn profile_async(&self, detail: Detail) -> Result<Profile, Error> {
+        call(self.0.measure(detail, Waiting::Yield)).await
     }
 
     /// The dispatches.
@@ -328,7 +328,7 @@ impl PrefixSums {
     /// # Errors
     ///
     /// Those of [`run`](Self::run).
-    pub fn run_profiled<T: Summand>(
+    pub fn profile<T: Summand>(
         &self,
         values: &mut [T],
         colors: &[u32],
@@ -338,13 +338,13 @@ impl PrefixSums {
             .map(|profile| profile.unwrap_or_else(|| Profile::new(Clock::WallClock)))
     }
 
-    /// The async version of [`run_profiled`](Self::run_profiled). It does not block while the
+    /// The async version of [`profile`](Self::profile). It does not block while the
     /// device works.
     ///
     /// # Errors
     ///
     /// Those of [`run`](Self::run).
-    pub async fn run_profiled_async<T: Summand>(
+    pub async fn profile_async<T: Summand>(
         &self,
         values: &mut [T],
         colors: &[u32],

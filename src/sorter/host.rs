@@ -48,7 +48,7 @@ impl Sorter {
     /// # Ok(()) }
     /// ```
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
-        pollster::block_on(self.sort_host(keys, order, Waiting::Block, None))
+        pollster::block_on(self.sort_host(keys, order, Waiting::Block))
     }
 
     /// The async version of [`sort`](Self::sort). It does not block while the device works: an
@@ -75,43 +75,7 @@ impl Sorter {
     /// # Ok(()) }) }
     /// ```
     pub async fn sort_async<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
-        call(self.sort_host(keys, order, Waiting::Yield, None)).await
-    }
-
-    /// Sorts as [`sort`](Self::sort) does, and returns the times of all phases and transfers. It
-    /// takes a little longer, because it waits for the device between them.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`sort`](Self::sort).
-    ///
-    /// # Examples
-    ///
-    /// See [`Profile`].
-    pub fn sort_profiled<T: SortKey>(
-        &self,
-        keys: &mut [T],
-        order: Order,
-    ) -> Result<Profile, Error> {
-        let mut profile = Profile::new(Clock::Timestamps);
-        pollster::block_on(self.sort_host(keys, order, Waiting::Block, Some(&mut profile)))?;
-        Ok(profile)
-    }
-
-    /// The async version of [`sort_profiled`](Self::sort_profiled). It does not block while the
-    /// device works.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`sort`](Self::sort).
-    pub async fn sort_profiled_async<T: SortKey>(
-        &self,
-        keys: &mut [T],
-        order: Order,
-    ) -> Result<Profile, Error> {
-        let mut profile = Profile::new(Clock::Timestamps);
-        call(self.sort_host(keys, order, Waiting::Yield, Some(&mut profile))).await?;
-        Ok(profile)
+        call(self.sort_host(keys, order, Waiting::Yield)).await
     }
 
     /// Sorts keys in host memory, and passes the result to a closure, in order, in blocks. Blocks.
@@ -171,10 +135,18 @@ impl Sorter {
         call(self.sort_to_host(keys, order, Waiting::Yield, None, &mut take)).await
     }
 
-    /// Sorts as [`sort_to`](Self::sort_to) does, and returns the times as
-    /// [`sort_profiled`](Self::sort_profiled) does, without those of `take`.
-    #[doc(hidden)]
-    pub fn sort_to_profiled<T: SortKey, E: From<Error>>(
+    /// Sorts as [`sort_to`](Self::sort_to) does, and returns the times of all phases and transfers,
+    /// without those of `take`. It takes a little longer, because it waits for the device between
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort_to`](Self::sort_to).
+    ///
+    /// # Examples
+    ///
+    /// See [`Profile`].
+    pub fn profile<T: SortKey, E: From<Error>>(
         &self,
         keys: &mut [T],
         order: Order,
@@ -183,6 +155,24 @@ impl Sorter {
         let mut profile = Profile::new(Clock::Timestamps);
         let sorting = self.sort_to_host(keys, order, Waiting::Block, Some(&mut profile), &mut take);
         pollster::block_on(sorting)?;
+        Ok(profile)
+    }
+
+    /// The async version of [`profile`](Self::profile). It does not block while the device works.
+    /// The future is not [`Send`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort_to`](Self::sort_to).
+    pub async fn profile_async<T: SortKey, E: From<Error>>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+        mut take: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<Profile, E> {
+        let mut profile = Profile::new(Clock::Timestamps);
+        let waiting = Waiting::Yield;
+        call(self.sort_to_host(keys, order, waiting, Some(&mut profile), &mut take)).await?;
         Ok(profile)
     }
 
@@ -478,16 +468,13 @@ impl Sorter {
         keys: &mut [T],
         order: Order,
         waiting: Waiting,
-        mut profile: Option<&mut Profile>,
     ) -> Result<(), Error> {
         if keys.len() < 2 {
             return Ok(());
         }
         let mut chunks = Chunks::new(keys.len(), self.max_len(T::KEY_TYPE));
         if let Some(all) = chunks.next().filter(|range| range.len() == keys.len()) {
-            let outcome = self
-                .sort_chunk(keys, order, waiting, profile.as_deref_mut())
-                .await;
+            let outcome = self.sort_chunk(keys, order, waiting, None).await;
             chunks.finish(all, outcome)?;
             if chunks.next().is_none() {
                 return Ok(());
@@ -498,12 +485,9 @@ impl Sorter {
         sorted.extend_from_slice(keys);
         while let Some(range) = chunks.next() {
             let chunk = &mut sorted[range.clone()];
-            let outcome = self
-                .sort_chunk(chunk, order, waiting, profile.as_deref_mut())
-                .await;
+            let outcome = self.sort_chunk(chunk, order, waiting, None).await;
             chunks.finish(range, outcome)?;
         }
-        let begin = Instant::now();
         let mut rest = &mut keys[..];
         let Ok(()) = merge_runs(&sorted, &chunks.sorted, rank_in(order), |block| {
             let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
@@ -511,9 +495,6 @@ impl Sorter {
             rest = after;
             Ok::<_, Infallible>(())
         });
-        if let Some(profile) = profile {
-            profile.merge += begin.elapsed();
-        }
         Ok(())
     }
 

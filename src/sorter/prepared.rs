@@ -86,7 +86,7 @@ impl PreparedSort {
     /// Records the sort with timestamps. Each of its [phases](Self::timed_phases) is a compute pass
     /// that writes its beginning and its end to two queries. The queries begin at index `first`.
     ///
-    /// Unlike [`run_profiled`](Self::run_profiled) it does not wait: resolve the queries at any
+    /// Unlike [`profile`](Self::profile) it does not wait: resolve the queries at any
     /// time later. Small sorts take longer in several passes. The device needs
     /// [`wgpu::Features::TIMESTAMP_QUERY`], and the query set needs two queries per phase. wgpu
     /// checks both when the encoder is finished. As [`record`](Self::record) does, it records the
@@ -196,8 +196,7 @@ impl PreparedSort {
         self.0.run()
     }
 
-    /// Runs the sort, waits, and returns its total GPU time. The dispatches are in one compute pass
-    /// per chunk, as in [`record`](Self::record). The profile has no phases.
+    /// Runs the sort, waits, and returns its GPU time, and that of each phase if they are asked for.
     ///
     /// # Errors
     ///
@@ -208,58 +207,27 @@ impl PreparedSort {
     /// ```
     /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
     /// # use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
+    /// use wgpu_bcfsort::Detail;
     /// # let sorter = Sorter::open(Options::default())?;
     /// # let keys = sorter.upload(&[7_u32; 5000])?;
     /// let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), 5000))?;
-    /// println!("5000 keys: {:?}", sort.run_timed()?.total);
-    /// # Ok(()) }
-    /// ```
-    pub fn run_timed(&self) -> Result<Profile, Error> {
-        pollster::block_on(self.0.measure(Detail::Whole, Waiting::Block))
-    }
-
-    /// The async version of [`run_timed`](Self::run_timed). It does not block while the device
-    /// works.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`run_timed`](Self::run_timed).
-    pub async fn run_timed_async(&self) -> Result<Profile, Error> {
-        call(self.0.measure(Detail::Whole, Waiting::Yield)).await
-    }
-
-    /// Runs the sort, waits, and returns the GPU time of each phase. Each phase has its own compute
-    /// pass, which makes small sorts slower.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`run_timed`](Self::run_timed).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
-    /// # use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
-    /// # let sorter = Sorter::open(Options::default())?;
-    /// # let keys = sorter.upload(&[7_u32; 5000])?;
-    /// let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), 5000))?;
-    /// for phase in sort.run_profiled()?.phases {
+    /// println!("5000 keys: {:?}", sort.profile(Detail::Whole)?.total);
+    /// for phase in sort.profile(Detail::Phases)?.phases {
     ///     println!("{}: {:?}", phase.phase, phase.time);
     /// }
     /// # Ok(()) }
     /// ```
-    pub fn run_profiled(&self) -> Result<Profile, Error> {
-        pollster::block_on(self.0.measure(Detail::Phases, Waiting::Block))
+    pub fn profile(&self, detail: Detail) -> Result<Profile, Error> {
+        pollster::block_on(self.0.measure(detail, Waiting::Block))
     }
 
-    /// The async version of [`run_profiled`](Self::run_profiled). It does not block while the
-    /// device works.
+    /// The async version of [`profile`](Self::profile). It does not block while the device works.
     ///
     /// # Errors
     ///
-    /// Those of [`run_timed`](Self::run_timed).
-    pub async fn run_profiled_async(&self) -> Result<Profile, Error> {
-        call(self.0.measure(Detail::Phases, Waiting::Yield)).await
+    /// Those of [`profile`](Self::profile).
+    pub async fn profile_async(&self, detail: Detail) -> Result<Profile, Error> {
+        call(self.0.measure(detail, Waiting::Yield)).await
     }
 
     /// A scratch buffer of the sort by its role, to inspect after a run. `None` if the sort has

@@ -5,7 +5,7 @@ use crate::pairs::sorter;
 use crate::rows;
 use bcfsort_data::{Pattern, Spec, generate};
 use std::cmp::Ordering;
-use wgpu_bcfsort::{Comparator, Error, Order, Payload, SortJob, members};
+use wgpu_bcfsort::{Comparator, Detail, Error, Order, Payload, SortJob, members};
 
 const PARTICLES: &str = "
 struct Particle {
@@ -82,7 +82,7 @@ fn structs_are_sorted_stably_by_two_members() {
         let rows = gpu.buffer(bytemuck::cast_slice(&before));
         let sort = SortJob::by(&rows, &comparator, len).order(order);
         let sort = sorter.prepare(&sort).unwrap();
-        sort.run_profiled().unwrap();
+        sort.profile(Detail::Phases).unwrap();
         let words = gpu.read(&rows);
         let after: &[Particle] = bytemuck::cast_slice(&words);
         assert!(after == expected, "{len} particles, {}", order.name());
@@ -179,7 +179,7 @@ fn rows_of_any_members_are_sorted() {
                 .write_buffer(&on_gpu, 0, bytemuck::cast_slice(&bits));
             gpu.queue
                 .write_buffer(&count, 0, &(there as u32).to_le_bytes());
-            sort.run_profiled().unwrap();
+            sort.profile(Detail::Phases).unwrap();
             let mut order: Vec<u32> = (0..room as u32).collect();
             order[..there]
                 .sort_by_key(|&i| compared.map(|word| numbers[i as usize * words + word]));
@@ -202,7 +202,7 @@ fn comparators_sort_indices_payload_and_indirect_counts() {
         .indices(&indices)
         .len_from(&count);
     let sort = sorter.prepare(&sort).unwrap();
-    sort.run_profiled().unwrap();
+    sort.profile(Detail::Phases).unwrap();
     let mut expected: Vec<u32> = (0..2000).collect();
     expected.sort_by(|&a, &b| by_cell_and_depth(&before[a as usize], &before[b as usize]));
     // Structs with payload.
@@ -215,7 +215,7 @@ fn comparators_sort_indices_payload_and_indirect_counts() {
     sorter
         .prepare(&with_payload)
         .unwrap()
-        .run_profiled()
+        .profile(Detail::Phases)
         .unwrap();
     let (words, order) = (gpu.read(&moved), gpu.read(&with_it));
     let moved: &[Particle] = bytemuck::cast_slice(&words);
@@ -259,7 +259,7 @@ fn inconsistent_comparators_leave_a_permutation() {
             let on_gpu = gpu.buffer(bytemuck::cast_slice(&rows));
             let sort = SortJob::by(&on_gpu, &comparator, len.into());
             let sort = sorter.prepare(&sort).unwrap();
-            sort.run_profiled().unwrap();
+            sort.profile(Detail::Phases).unwrap();
             let after = gpu.read(&on_gpu);
             let mut after: Vec<[u32; 2]> = bytemuck::cast_slice(&after).to_vec();
             if function < 2 {

@@ -10,7 +10,7 @@ use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::paper::PrefixSums;
 use wgpu_bcfsort::{
-    Error, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter, adapters, requirements,
+    Error, KeyType, Keys, Options, Order, Profile, SortJob, SortKey, Sorter, adapters, requirements,
 };
 
 /// A device that tests share, with a sorter for each set of options.
@@ -145,6 +145,21 @@ pub(crate) fn read(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Bu
     staging.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
     device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
+}
+
+/// Sorts a slice as [`Sorter::profile`] does.
+pub(crate) fn profiled<T: SortKey>(
+    sorter: &Sorter,
+    keys: &mut [T],
+    order: Order,
+) -> Result<Profile, Error> {
+    let mut sorted = Vec::with_capacity(keys.len());
+    let profile = sorter.profile(keys, order, |block| {
+        sorted.extend_from_slice(block);
+        Ok::<_, Error>(())
+    })?;
+    keys.copy_from_slice(&sorted);
+    Ok(profile)
 }
 
 /// Random keys (xorshift64*, Vigna 2016).

@@ -1,7 +1,7 @@
 //! Slices and buffers that are larger than a binding of the device.
 
 use crate::device::{check_sort, gpu, is_loss, own_device, random};
-use wgpu_bcfsort::{Error, KeyType, Keys, Options, Order, SortJob, Sorter};
+use wgpu_bcfsort::{Detail, Error, KeyType, Keys, Options, Order, SortJob, Sorter};
 
 #[test]
 fn slices_larger_than_the_device_are_sorted_in_chunks() {
@@ -62,7 +62,11 @@ fn a_part_of_a_buffer_larger_than_a_binding_is_sorted() {
     let at = 4 * first;
     let of_keys = Keys::new(keys.slice(at..), KeyType::U32);
     let job = SortJob::new(of_keys, len as u64).indices(indices.slice(at..));
-    sorter.prepare(&job).unwrap().run_profiled().unwrap();
+    sorter
+        .prepare(&job)
+        .unwrap()
+        .profile(Detail::Phases)
+        .unwrap();
 
     let on_cpu = buffer(Usage::MAP_READ | Usage::COPY_DST);
     let read = |from: &wgpu::Buffer, record: u64, len: usize| -> Vec<u32> {

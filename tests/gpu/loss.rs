@@ -3,12 +3,13 @@
 //! wgpu logs each call before it runs, so a logger can destroy the device there. Another thread
 //! would hit such a moment only sometimes; these tests always do.
 
-use crate::device::{gpu, is_alone, own_device, random, sorted};
+use crate::device::{gpu, is_alone, own_device, profiled, random, sorted};
 use std::cell::RefCell;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions};
 use wgpu_bcfsort::{
-    Comparator, Error, KeyType, Keys, Options, Order, PreparedSort, SortJob, Sorter, WideKey,
+    Comparator, Detail, Error, KeyType, Keys, Options, Order, PreparedSort, SortJob, Sorter,
+    WideKey,
 };
 
 /// The device that this thread loses, and when.
@@ -115,8 +116,8 @@ const OPERATIONS: [(&str, Operation); 14] = [
     ("sort_async", |on, keys| {
         pollster::block_on(on.sorter.sort_async(keys, Order::Ascending)).map(|()| true)
     }),
-    ("sort_profiled", |on, keys| {
-        (on.sorter.sort_profiled(keys, Order::Ascending)).map(|_| true)
+    ("profile of a slice", |on, keys| {
+        profiled(&on.sorter, keys, Order::Ascending).map(|_| true)
     }),
     ("sort_to", |on, keys| {
         let mut sorted = Vec::new();
@@ -136,15 +137,17 @@ const OPERATIONS: [(&str, Operation); 14] = [
         *keys = indices.iter().map(|&i| keys[i as usize]).collect();
         Ok(true)
     }),
-    ("run_profiled", |on, _| {
-        on.prepared.run_profiled().map(|_| false)
+    ("profile of phases", |on, _| {
+        on.prepared.profile(Detail::Phases).map(|_| false)
     }),
-    ("run_timed", |on, _| on.prepared.run_timed().map(|_| false)),
+    ("profile", |on, _| {
+        on.prepared.profile(Detail::Whole).map(|_| false)
+    }),
     ("prepare and run", |on, _| {
         on.prepare()?.run().map(|()| false)
     }),
-    ("prepare and run_profiled", |on, _| {
-        on.prepare()?.run_profiled().map(|_| false)
+    ("prepare and profile", |on, _| {
+        on.prepare()?.profile(Detail::Phases).map(|_| false)
     }),
     ("is_sorted_until", |on, _| {
         let (len, order) = (LEN as u64, Order::Ascending);
@@ -163,7 +166,7 @@ const OPERATIONS: [(&str, Operation); 14] = [
         }
         let options = PrefixSumsOptions::default();
         let colors = vec![0; sums.len()];
-        on.sums.run_profiled(&mut sums, &colors, &options)?;
+        on.sums.profile(&mut sums, &colors, &options)?;
         *keys = sums;
         Ok(true)
     }),
@@ -171,7 +174,7 @@ const OPERATIONS: [(&str, Operation); 14] = [
         let options = PrefixSumsOptions::default();
         let (len, key) = (LEN as u64, KeyType::U32);
         let prepared = (on.sums).prepare(&on.buffer, &on.values, len, key, &options)?;
-        prepared.run_profiled().map(|_| false)
+        prepared.profile(Detail::Phases).map(|_| false)
     }),
 ];
 

@@ -1,11 +1,11 @@
 //! Device loss before a sort or at any time during it: an error, and the keys are sorted or intact.
 
-use crate::device::{ascending, check_sort, gpu, is_loss, own_device, random, sorted};
+use crate::device::{ascending, check_sort, gpu, is_loss, own_device, profiled, random, sorted};
 use crate::sample_sort::{options, tuning};
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions, PreparedPrefixSums};
 use wgpu_bcfsort::{
-    Comparator, Error, KeyType, Keys, Options, Order, PreparedSort, SortJob, Sorter,
+    Comparator, Detail, Error, KeyType, Keys, Options, Order, PreparedSort, SortJob, Sorter,
 };
 
 #[test]
@@ -33,9 +33,7 @@ fn a_device_lost_before_a_sort_is_an_error_and_leaves_the_keys_alone() {
                 pollster::block_on(sorter.sort_async(&mut lost, Order::Ascending)).unwrap_err();
             assert!(is_loss(&error), "{error:?}");
             assert!(lost == keys, "the slice was touched");
-            let error = sorter
-                .sort_profiled(&mut lost, Order::Ascending)
-                .unwrap_err();
+            let error = profiled(&sorter, &mut lost, Order::Ascending).unwrap_err();
             assert!(is_loss(&error), "{error:?}");
             assert!(lost == keys, "the slice was touched");
         }
@@ -103,11 +101,13 @@ type Attempt = fn(&BeforeLoss) -> Result<(), Error>;
 
 const ATTEMPTS: [(&str, Attempt); 19] = [
     ("run", |on| on.sort.run()),
-    ("run_profiled", |on| on.sort.run_profiled().map(drop)),
-    ("run_timed", |on| on.sort.run_timed().map(drop)),
+    ("profile of phases", |on| {
+        on.sort.profile(Detail::Phases).map(drop)
+    }),
+    ("profile", |on| on.sort.profile(Detail::Whole).map(drop)),
     ("run of a check", |on| on.check.run()),
-    ("run_profiled of a check", |on| {
-        on.check.run_profiled().map(drop)
+    ("profile of a check", |on| {
+        on.check.profile(Detail::Phases).map(drop)
     }),
     ("is_sorted_until", |on| {
         (on.sorter
@@ -140,10 +140,10 @@ const ATTEMPTS: [(&str, Attempt); 19] = [
     ("prefix sums", |on| {
         on.sums.run(&mut [1_u32, 2], &[0, 0], &<_>::default())
     }),
-    ("prefix sums, profiled", |on| {
+    ("prefix sums, measured", |on| {
         let options = PrefixSumsOptions::default();
         on.sums
-            .run_profiled(&mut [1_u32, 2], &[0, 0], &options)
+            .profile(&mut [1_u32, 2], &[0, 0], &options)
             .map(drop)
     }),
     ("prefix sums, prepare", |on| {
@@ -153,8 +153,8 @@ const ATTEMPTS: [(&str, Attempt); 19] = [
             .map(drop)
     }),
     ("prepared prefix sums", |on| on.prepared_sums.run()),
-    ("prepared prefix sums, profiled", |on| {
-        on.prepared_sums.run_profiled().map(drop)
+    ("prepared prefix sums, measured", |on| {
+        on.prepared_sums.profile(Detail::Phases).map(drop)
     }),
     ("download", |on| {
         on.sorter.download::<u32>(&on.other).map(drop)
@@ -204,7 +204,7 @@ fn a_device_lost_at_any_moment_of_a_sort_is_an_error() {
     let Some(gpu) = gpu() else { return };
     let keys = random::<u32>(2 << 20, 7);
     let expected = sorted(&keys);
-    let sort = |milliseconds: u64, profiled: bool| {
+    let sort = |milliseconds: u64, is_measured: bool| {
         let (device, queue) = own_device(gpu, |_| {});
         let sorter = Sorter::new(&device, &queue, Options::default()).unwrap();
         let mut lost = keys.clone();
@@ -214,8 +214,8 @@ fn a_device_lost_at_any_moment_of_a_sort_is_an_error() {
                 device.destroy();
                 device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             });
-            if profiled {
-                sorter.sort_profiled(&mut lost, Order::Ascending).map(drop)
+            if is_measured {
+                profiled(&sorter, &mut lost, Order::Ascending).map(drop)
             } else {
                 sorter.sort(&mut lost, Order::Ascending)
             }

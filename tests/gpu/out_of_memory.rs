@@ -3,7 +3,7 @@
 //! If the device is the CPU, its memory is that of the process, so a limit on the address space
 //! makes it scarce without filling it.
 
-use crate::device::{gpu, is_alone};
+use crate::device::{gpu, is_alone, profiled};
 use bcfsort_data::{Pattern, Spec, generate};
 use std::process::Command;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
@@ -138,14 +138,14 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
     // Memory for half of the keys, but not for scratch memory: sorted in quarters.
     let part = taken.len() / 2;
     taken.drain(part..part + 7);
-    let profile = sorter.sort_profiled(&mut slice, order).unwrap();
+    let profile = profiled(&sorter, &mut slice, order).unwrap();
     assert!(slice == expected, "sorted in parts");
     assert!(!profile.merge.is_zero(), "it was not in parts");
 
     // Memory for all.
     taken.clear();
     slice.clone_from(&keys);
-    let profile = sorter.sort_profiled(&mut slice, order).unwrap();
+    let profile = profiled(&sorter, &mut slice, order).unwrap();
     assert!(slice == expected, "sorted at once");
     assert!(profile.merge.is_zero(), "it was in parts");
 }

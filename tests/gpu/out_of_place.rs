@@ -7,7 +7,8 @@ use bcfsort_testkit::PaperOptions;
 use bcfsort_testkit::recordings::REPRESENTATIVES;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
-    BufferRole, Comparator, Engine, Error, KeyType, Keys, Options, Order, Payload, SortJob, Sorter,
+    BufferRole, Comparator, Detail, Engine, Error, KeyType, Keys, Options, Order, Payload, SortJob,
+    Sorter,
 };
 
 /// Sorts one buffer into another, which is filled with 7 before, and returns the result. The input
@@ -247,7 +248,7 @@ fn few_records_are_sorted_at_any_offset() {
                         .write_buffer(buffer, 0, bytemuck::cast_slice(words));
                 }
                 let sort = sorter.prepare(&job.order(direction)).unwrap();
-                sort.run_profiled().unwrap();
+                sort.profile(Detail::Phases).unwrap();
                 let after = [&a, &b].map(|buffer| gpu.read(buffer));
                 assert!(after == expected, "{len} {key} {:?}", sort.recording());
             };

@@ -16,7 +16,7 @@ use crate::pairs::{sorter, stable};
 use Made::{Here, Ours};
 use bcfsort_data::{Pattern, Range, Spec, generate};
 use std::collections::HashSet;
-use wgpu_bcfsort::{KeyType, Keys, Options, Order, Payload, SortJob, SortKey, Sorter};
+use wgpu_bcfsort::{Detail, KeyType, Keys, Options, Order, Payload, SortJob, SortKey, Sorter};
 
 fn whole() -> bool {
     std::env::var("WGPU_BCFSORT_WHOLE_PEERS").is_ok_and(|value| value != "0")
@@ -431,7 +431,7 @@ fn check_copies(gpu: &Gpu, ranks: &[u32]) {
         .payload(Payload::new(&with_them, 4).output(&sorted_values));
     let sorter = sorter(gpu);
     let sort = sorter.prepare(&sort).unwrap();
-    sort.run_profiled().unwrap();
+    sort.profile(Detail::Phases).unwrap();
     let sorted = 1..=len as u32;
     let after = gpu.read(&sorted_values).into_iter();
     assert!(
@@ -454,7 +454,7 @@ fn check_pairs(gpu: &Gpu, ranks: &[u32]) {
     let sorter = sorter(gpu);
     let sort = SortJob::new(Keys::new(&keys, key), len).values(&values);
     let sort = sorter.prepare(&sort).unwrap();
-    sort.run_profiled().unwrap();
+    sort.profile(Detail::Phases).unwrap();
     let sorted = 1..=len as u32;
     assert!(gpu.read(&keys).into_iter().eq(sorted.clone()), "{len} keys");
     let sorted = sorted.map(value);

@@ -6,7 +6,7 @@ use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::paper::{
     PrefixSums, PrefixSumsMethod, PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu,
 };
-use wgpu_bcfsort::{BufferRole, Error, KeyType, Options, Sorter, requirements};
+use wgpu_bcfsort::{BufferRole, Detail, Error, KeyType, Options, Sorter, requirements};
 
 /// One instance for all tests, so that its kernels are compiled once.
 fn prefix_sums(gpu: &Gpu) -> &PrefixSums {
@@ -225,7 +225,7 @@ fn prepared_sums_are_recorded_any_number_of_times() {
     gpu.queue
         .write_buffer(&values, 0, bytemuck::cast_slice(&[1_u32; 2000]));
     prepared.run().unwrap();
-    let profile = prepared.run_profiled().unwrap();
+    let profile = prepared.profile(Detail::Phases).unwrap();
     assert!(gpu.read(&values) == expected);
     let phases: Vec<_> = profile.phases.iter().map(|p| p.phase).collect();
     assert_eq!(phases, ["tile sums", "tile offsets", "prefix sums"]);
@@ -237,7 +237,7 @@ fn the_profile_names_the_phases() {
     let options = PrefixSumsOptions::default().colors(2);
     let mut values = vec![1_u32; 5000];
     let profile = prefix_sums(gpu)
-        .run_profiled(&mut values, &vec![1; 5000], &options)
+        .profile(&mut values, &vec![1; 5000], &options)
         .unwrap();
     let phases: Vec<_> = profile.phases.iter().map(|p| p.phase).collect();
     assert_eq!(phases, ["tile sums", "tile offsets", "prefix sums"]);
@@ -246,7 +246,7 @@ fn the_profile_names_the_phases() {
     assert_eq!(values[4999], 5000);
     // Nothing to do takes no dispatch.
     let profile = prefix_sums(gpu)
-        .run_profiled::<u32>(&mut [], &[], &options)
+        .profile::<u32>(&mut [], &[], &options)
         .unwrap();
     assert!(profile.phases.is_empty());
 }

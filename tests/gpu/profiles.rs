@@ -1,10 +1,10 @@
 //! Profiles: the time of each phase of a sort, by timestamps or by the wall clock.
 
-use crate::device::{ascending, default_sorter, gpu, random, read, sorted};
+use crate::device::{ascending, default_sorter, gpu, profiled, random, read, sorted};
 use bcfsort_testkit::PaperOptions;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::internals::Recorded as _;
-use wgpu_bcfsort::{Engine, Options, Order, Sorter};
+use wgpu_bcfsort::{Detail, Engine, Options, Order, Sorter};
 
 #[test]
 fn a_device_without_timestamps_is_timed_by_the_wall_clock() {
@@ -12,7 +12,7 @@ fn a_device_without_timestamps_is_timed_by_the_wall_clock() {
     // The shared device asks for no features.
     let sorter = default_sorter(gpu);
     let mut keys = random::<u32>(5000, 4);
-    let profile = sorter.sort_profiled(&mut keys, Order::Ascending).unwrap();
+    let profile = profiled(&sorter, &mut keys, Order::Ascending).unwrap();
     assert_eq!(profile.clock, wgpu_bcfsort::Clock::WallClock);
     assert!(keys.is_sorted() && profile.total > std::time::Duration::ZERO);
 }
@@ -23,7 +23,7 @@ fn a_profile_names_every_phase_and_the_keys_are_sorted() {
     let sorter = gpu.sorter(&Options::default().buckets(8));
     let mut keys = random::<u32>(50_000, 10);
     let expected = sorted(&keys);
-    let profile = sorter.sort_profiled(&mut keys, Order::Ascending).unwrap();
+    let profile = profiled(&sorter, &mut keys, Order::Ascending).unwrap();
     assert!(keys == expected);
     let phases: Vec<_> = profile.phases.iter().map(|phase| phase.phase).collect();
     let all = [
@@ -140,7 +140,7 @@ fn each_phase_is_timed_on_the_gpu() {
     assert!(nanoseconds > 0.0);
 
     // The sorter's own times: the same phases, each once, with all passes.
-    let profile = sort.run_profiled().unwrap();
+    let profile = sort.profile(Detail::Phases).unwrap();
     assert_eq!(profile.clock, wgpu_bcfsort::Clock::Timestamps);
     let mut names: Vec<_> = phases.iter().map(|phase| phase.name()).collect();
     let mut of_profile: Vec<_> = profile.phases.iter().map(|phase| phase.phase).collect();
@@ -157,7 +157,7 @@ fn each_phase_is_timed_on_the_gpu() {
     let one = sorter.prepare(&ascending(&on_gpu, 1)).unwrap();
     assert!(one.timed_phases().is_empty());
 
-    let whole = sort.run_timed().unwrap();
+    let whole = sort.profile(Detail::Whole).unwrap();
     assert_eq!(whole.clock, wgpu_bcfsort::Clock::Timestamps);
     assert!(whole.phases.is_empty() && !whole.total.is_zero());
 }

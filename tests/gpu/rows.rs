@@ -6,8 +6,8 @@ use crate::pairs::{sorter, stable};
 use crate::sample_sort::options;
 use bcfsort_data::{Pattern, Spec, generate};
 use wgpu_bcfsort::{
-    BufferRole, Comparator, Error, Field, KeyType, Keys, Order, Payload, SortJob, SortKey, Sorter,
-    ToBinding, Tuning, WideKey,
+    BufferRole, Comparator, Detail, Error, Field, KeyType, Keys, Order, Payload, SortJob, SortKey,
+    Sorter, ToBinding, Tuning, WideKey,
 };
 
 pub(crate) fn keys(len: u64) -> Vec<u32> {
@@ -27,7 +27,7 @@ pub(crate) fn in_order(rows: &[u32], words: u32, order: &[u32]) -> Vec<u32> {
 
 pub(crate) fn run<Kind>(sorter: &Sorter, job: &SortJob<'_, Kind>) {
     let sort = sorter.prepare(job).unwrap();
-    sort.run_profiled().unwrap();
+    sort.profile(Detail::Phases).unwrap();
 }
 
 /// Keys at byte `offset` of structs of `stride` bytes.
@@ -236,7 +236,7 @@ fn an_indirect_count_sorts_any_number_of_records() {
             gpu.queue
                 .write_buffer(&with_it, 0, bytemuck::cast_slice(&values));
             gpu.queue.write_buffer(&count, 4, &number.to_le_bytes());
-            sort.run_profiled().unwrap();
+            sort.profile(Detail::Phases).unwrap();
             let there = room.min(number as usize);
             let expected = stable(&keys[..there], order);
             for (buffer, before) in [(&on_gpu, &keys), (&with_it, &values)] {
@@ -278,19 +278,19 @@ fn indirect_counts_work_with_every_number_of_levels() {
             let what = format!("{number} of {room}");
 
             for (sort, result) in [(&out_of_place, &to), (&in_place, &on_gpu)] {
-                sort.run_profiled().unwrap();
+                sort.profile(Detail::Phases).unwrap();
                 assert!(gpu.read(result)[..there] == sorted, "{what}");
             }
             assert!(gpu.read(&on_gpu)[there..] == keys[there..], "{what}: rest");
 
             write(&on_gpu, &keys);
-            argsort.run_profiled().unwrap();
+            argsort.profile(Detail::Phases).unwrap();
             assert!(gpu.read(&on_gpu) == keys, "{what}");
             assert!(gpu.read(&values)[..there] == order, "{what}: order");
 
             // Each value is with its key. Values of equal keys may be in any order.
             write(&values, &numbers);
-            pairs.run_profiled().unwrap();
+            pairs.profile(Detail::Phases).unwrap();
             let mut moved = gpu.read(&values);
             let of_moved = in_order(&keys, 1, &moved[..there]);
             assert!(of_moved == sorted, "{what}: pairs");

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::internals::recording::Phase;
 use wgpu_bcfsort::internals::samplesort::Tuning;
-use wgpu_bcfsort::{Engine, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter};
+use wgpu_bcfsort::{Detail, Engine, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter};
 
 /// The library's kernel sizes for this adapter, but without the merge of few tiles: more records
 /// than a tile are always partitioned. On a CPU the tiles are the smallest, since lavapipe compiles
@@ -132,7 +132,7 @@ fn few_tiles_are_merged_at_once() {
         let sort = sort.unwrap();
         let steps = sort.recording().steps.iter();
         assert_eq!(steps.filter(|step| step.phase == Phase::Merge).count(), 1);
-        sort.run_profiled().unwrap();
+        sort.profile(Detail::Phases).unwrap();
         assert!(gpu.read(&indices) == stable(&keys, order), "{len}");
     }
 }

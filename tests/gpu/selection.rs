@@ -8,8 +8,8 @@ use bcfsort_data::{Pattern, Spec, generate};
 use std::ops::Range;
 use wgpu_bcfsort::internals::host::{first_out_of_order, sort_on_cpu};
 use wgpu_bcfsort::{
-    Comparator, Error, KeyType, Keys, Options, Order, Payload, PreparedSort, SortJob, SortKey,
-    WideKey,
+    Comparator, Detail, Error, KeyType, Keys, Options, Order, Payload, PreparedSort, SortJob,
+    SortKey, WideKey,
 };
 
 /// Sorts keys with indices, but only these ranks, and checks the records before and after them,
@@ -29,7 +29,7 @@ fn check<T: SortKey>(
     let sort = SortJob::new(Keys::new(&on_gpu, T::KEY_TYPE), len).order(order);
     let sort = sort.indices(&indices).range(ranks.clone());
     let sort = sorter.prepare(&sort).unwrap();
-    sort.run_profiled().unwrap();
+    sort.profile(Detail::Phases).unwrap();
 
     let expected = stable(&keys, order);
     let found = gpu.read(&indices);
@@ -88,7 +88,7 @@ fn partial_sort_of_keys() {
     let on_gpu = gpu.buffer(&keys);
     let sort = SortJob::new(Keys::new(&on_gpu, KeyType::U32), 100_003).range(60_000..60_100);
     let sort = sorter.prepare(&sort).unwrap();
-    sort.run_profiled().unwrap();
+    sort.profile(Detail::Phases).unwrap();
     let found = gpu.read(&on_gpu);
     assert!(found[60_000..60_100] == sorted[60_000..60_100]);
     // The rest is not sorted.
@@ -114,7 +114,7 @@ fn partial_sort_by_a_comparator() {
     let sorter = sorter(gpu);
     let sort = SortJob::by(&on_gpu, &comparator, 9000).range(0..500);
     let sort = sorter.prepare(&sort).unwrap();
-    sort.run_profiled().unwrap();
+    sort.profile(Detail::Phases).unwrap();
     let mut numbers: Vec<u32> = gpu.read(&on_gpu).chunks(2).map(|row| row[0]).collect();
     assert!(numbers[..500] == expected[..500]);
     numbers.sort_unstable();
@@ -140,7 +140,7 @@ fn partial_sort_in_a_part_with_indirect_count_and_payload() {
         .len_from(&count)
         .payload(Payload::new(tail(&on_gpu_rows, first, 8), 8));
     let sort = sorter.prepare(&sort.range(0..best as u64)).unwrap();
-    sort.run_profiled().unwrap();
+    sort.profile(Detail::Phases).unwrap();
 
     let moved = gpu.read(&on_gpu_rows);
     assert!(
@@ -200,7 +200,7 @@ fn payload_is_stable() {
         let sort = SortJob::new(Keys::new(&on_gpu, KeyType::U32), 9000).order(order);
         let sort = sort.payload(Payload::new(&with_them, 4));
         let sort = sorter.prepare(&sort).unwrap();
-        sort.run_profiled().unwrap();
+        sort.profile(Detail::Phases).unwrap();
         assert!(gpu.read(&with_them) == stable(&keys, order));
     }
 }

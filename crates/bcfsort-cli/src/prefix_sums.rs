@@ -149,7 +149,7 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     let begun = Instant::now();
     let timings = match &sums {
         Some(sums) if args.checks.timings => {
-            let profile = sums.run_profiled(&mut values, &colors, &options)?;
+            let profile = sums.profile(&mut values, &colors, &options)?;
             Timings::of_gpu(profile, begun.elapsed())
         }
         Some(sums) => {

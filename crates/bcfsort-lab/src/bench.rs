@@ -297,7 +297,7 @@ impl Series<'_> {
                         .show(|| format!("{what}: {} whole call {}", contender.engine, round + 1));
                     keys.copy_from_slice(&input);
                     if resident.is_none() {
-                        timings.push(contender.sort_timed(&mut keys, Order::Ascending)?);
+                        timings.push(timed(contender, &mut keys)?);
                         continue;
                     }
                     let started = Instant::now();
@@ -312,7 +312,7 @@ impl Series<'_> {
             self.progress
                 .show(|| format!("{what}: cpu run {}", round + 1));
             keys.copy_from_slice(&input);
-            cpu_timings.push(cpu.sort_timed(&mut keys, Order::Ascending)?);
+            cpu_timings.push(timed(&cpu, &mut keys)?);
         }
         let cpu_median = median(cpu_timings.iter().map(|timings| timings.sort));
         timings.extend(host.iter().map(|_| cpu_timings.clone()));
@@ -323,6 +323,11 @@ impl Series<'_> {
             .map(|(contender, timings)| row::<T>(spec, contender, timings, cpu_median))
             .collect())
     }
+}
+
+/// The times of a sort whose result nobody takes.
+fn timed<T: SortKey>(contender: &Contender, keys: &mut [T]) -> Result<Timings, Fault> {
+    contender.sort_to(keys, Order::Ascending, true, &mut |_| Ok(()))
 }
 
 fn row<T: SortKey>(

@@ -4,7 +4,9 @@
 use bcfsort_term::fault::Fault;
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::internals::recording::PayloadKind;
-use wgpu_bcfsort::{Error, KeyType, Keys, PreparedSort, Profile, SortJob, SortKey, Sorter, wgpu};
+use wgpu_bcfsort::{
+    Detail, Error, KeyType, Keys, PreparedSort, Profile, SortJob, SortKey, Sorter, wgpu,
+};
 
 /// Keeps a device from idling while it is measured.
 #[derive(Clone, Copy, Debug)]
@@ -134,8 +136,8 @@ impl<'a> Resident<'a> {
     pub(crate) fn run(&self, sort: &PreparedSort, timing: Timing) -> Result<Profile, Error> {
         self.submit(|encoder| self.restore(encoder));
         match timing {
-            Timing::Whole => sort.run_timed(),
-            Timing::Phases => sort.run_profiled(),
+            Timing::Whole => sort.profile(Detail::Whole),
+            Timing::Phases => sort.profile(Detail::Phases),
         }
     }
 

@@ -238,7 +238,7 @@ impl Contender {
                 Ok(())
             };
             let sorted = if timed {
-                let profile = sorter.sort_to_profiled(keys, order, count_and_take);
+                let profile = sorter.profile(keys, order, count_and_take);
                 profile.map(|profile| Timings::of_gpu(profile, started.elapsed()))
             } else {
                 let sorted = sorter.sort_to(keys, order, count_and_take);
@@ -271,17 +271,6 @@ impl Contender {
             let why = format!("{}: {error}", self.adapter);
             warn_of_cpu("sorting", &why, fallback.quiet);
         }
-    }
-
-    /// Sorts, and returns the times of the sort and its phases.
-    pub fn sort_timed<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<Timings, Fault> {
-        let started = Instant::now();
-        let Some(sorter) = &self.sorter else {
-            sort_in_parallel(keys, order);
-            return Ok(Timings::of_cpu(started.elapsed()));
-        };
-        let profile = sorter.sort_profiled(keys, order)?;
-        Ok(Timings::of_gpu(profile, started.elapsed()))
     }
 }
 

@@ -19,7 +19,7 @@ use wgpu_bcfsort::internals::shader::MATRIX;
 use wgpu_bcfsort::paper::{
     PrefixSums, PrefixSumsMethod, PrefixSumsOptions, PreparedPrefixSums, prefix_sums_on_cpu,
 };
-use wgpu_bcfsort::{Error, KeyType, wgpu};
+use wgpu_bcfsort::{Detail, Error, KeyType, wgpu};
 use wgsl_lockstep::Config;
 
 pub(crate) struct ColoredPrefixSums;
@@ -127,7 +127,7 @@ impl Sums {
         let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>()?;
         let run = |sums: &PreparedPrefixSums| {
             restore(sorter, &from, &to);
-            sums.run_profiled()
+            sums.profile(Detail::Phases)
         };
         for (method, sums) in &prepared {
             run(sums)?;

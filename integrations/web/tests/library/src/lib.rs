@@ -9,7 +9,7 @@ use std::task::Poll;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions};
 use wgpu_bcfsort::{
-    Comparator, Error, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter, wgpu,
+    Comparator, Detail, Error, KeyType, Keys, Options, Order, SortJob, SortKey, Sorter, wgpu,
 };
 
 /// Fails with a text where two values differ.
@@ -96,10 +96,10 @@ pub async fn every_call() -> Result<(), String> {
     let keys = Keys::new(&buffer, KeyType::U32);
     let sort = sorter.prepare_async(&SortJob::new(keys.clone(), 3)).await;
     let sort = sort.map_err(text)?;
-    let profile = sort.run_timed_async().await.map_err(text)?;
-    same(&profile.phases.len(), &0, "run_timed_async")?;
-    let profile = sort.run_profiled_async().await.map_err(text)?;
-    same(&profile.phases.is_empty(), &false, "run_profiled_async")?;
+    let profile = sort.profile_async(Detail::Whole).await.map_err(text)?;
+    same(&profile.phases.len(), &0, "a profile of the whole")?;
+    let profile = sort.profile_async(Detail::Phases).await.map_err(text)?;
+    same(&profile.phases.is_empty(), &false, "a profile of phases")?;
     let downloaded = sorter.download_async::<u32>(&buffer).await.map_err(text)?;
     same(&downloaded, &vec![3, 5, 7], "download_async")?;
     let until = sorter.is_sorted_until_async(&keys, 3, order).await;
@@ -113,9 +113,9 @@ pub async fn every_call() -> Result<(), String> {
     });
     taken.await.map_err(text)?;
     same(&all.is_sorted(), &true, "sort_to_async")?;
-    let profile = sorter.sort_profiled_async(&mut words, Order::Ascending);
+    let profile = sorter.profile_async(&mut words, Order::Ascending, |_| Ok::<_, Error>(()));
     let profile = profile.await.map_err(text)?;
-    same(&profile.phases.is_empty(), &false, "sort_profiled_async")?;
+    same(&profile.phases.is_empty(), &false, "profile_async")?;
 
     let sums = PrefixSums::new(&sorter);
     let mut values = [1_u32, 10, 2, 20];
@@ -123,9 +123,9 @@ pub async fn every_call() -> Result<(), String> {
     let run = sums.run_async(&mut values, &[0, 1, 0, 1], &options);
     run.await.map_err(text)?;
     same(&values, &[1, 10, 3, 30], "run_async")?;
-    let run = sums.run_profiled_async(&mut values, &[0, 1, 0, 1], &options);
+    let run = sums.profile_async(&mut values, &[0, 1, 0, 1], &options);
     let profile = run.await.map_err(text)?;
-    same(&profile.phases.len(), &3, "run_profiled_async")?;
+    same(&profile.phases.len(), &3, "a profile of prefix sums")?;
     sorter
         .warm_up_async(3000, KeyType::I64, order)
         .await
