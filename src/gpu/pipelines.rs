@@ -75,6 +75,9 @@ impl Pipelines {
             })
         };
         let numbers: Vec<usize> = kernels.iter().copied().map(&mut number).collect();
+        for kernel in &distinct {
+            log::trace!("preparing {}", kernel.label());
+        }
         let wanted: Vec<_> = {
             let mut cells = lock(&self.cells);
             let keys = distinct.iter().map(|&kernel| {

@@ -1,6 +1,7 @@
 //! Devices that tests share or open, and helpers for them.
 
 use crate::execution::Pipeline;
+use bcfsort_testkit::kernels_of_tests::{are_noted, note};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -55,6 +56,9 @@ pub(crate) fn gpu() -> Option<&'static Gpu> {
         // so they get different devices.
         static TEST: usize = TESTS.fetch_add(1, Ordering::Relaxed);
     }
+    if are_noted() && log::set_logger(&NotesKernels).is_ok() {
+        log::set_max_level(log::LevelFilter::Trace);
+    }
     let required = std::env::var("WGPU_BCFSORT_REQUIRE_ADAPTER").is_ok_and(|v| v != "0");
     assert!(
         GPUS.is_some() || !required,
@@ -67,6 +71,26 @@ pub(crate) fn gpu() -> Option<&'static Gpu> {
     let gpu = &gpus[TEST.with(|test| *test) % DEVICES];
     println!("on {}", gpu.adapter.get_info().name);
     Some(gpu)
+}
+
+/// Notes the kernels that the library prepares for a test.
+struct NotesKernels;
+
+impl log::Log for NotesKernels {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.target().starts_with("wgpu_bcfsort")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        if let Some(label) = record.args().to_string().strip_prefix("preparing ") {
+            note(label);
+        }
+    }
+
+    fn flush(&self) {}
 }
 
 /// Opens a new device.

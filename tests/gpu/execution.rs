@@ -1,6 +1,7 @@
 //! An executor of recordings that stops between any two dispatches.
 
 use crate::device::Gpu;
+use bcfsort_testkit::kernels_of_tests::note;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
@@ -15,6 +16,7 @@ pub(crate) struct Pipeline {
 impl Pipeline {
     /// The pipeline of a kernel on a shared device.
     fn get(gpu: &Gpu, kernel: &Kernel) -> Arc<Self> {
+        note(kernel.label());
         let mut pipelines = gpu.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let assembled = kernel.assemble().unwrap();

@@ -4,6 +4,7 @@
 //! would hit such a moment only sometimes; these tests always do.
 
 use crate::device::{gpu, is_alone, own_device, profiled, random, sorted};
+use bcfsort_testkit::kernels_of_tests::KERNELS_OF_TESTS;
 use std::cell::RefCell;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::paper::{PrefixSums, PrefixSumsOptions};
@@ -183,7 +184,7 @@ fn a_device_lost_at_any_call_is_an_error() {
     let this = "loss::a_device_lost_at_any_call_is_an_error";
     let Some(gpu) = gpu() else { return };
     // A process has one logger.
-    if !is_alone(this, &[]) {
+    if !is_alone(this, &[(KERNELS_OF_TESTS, "")]) {
         return;
     }
     log::set_logger(&LosesDevices).unwrap();

@@ -1,11 +1,13 @@
 //! The documents of the repository: every relative link leads to a file, and every anchor to one of
 //! its headings.
 
+use bcfsort_testkit::kernels_of_tests::family;
 use bcfsort_testkit::recordings::{dispatched, short_label};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use wgpu_bcfsort::internals;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -181,6 +183,31 @@ fn the_list_of_tests_is_current() {
         readme.ends_with(&tables),
         "tests/README.md is to end with:\n{tables}"
     );
+}
+
+/// The table itself is made by a run: `.ci/kernels-of-tests`.
+#[test]
+fn the_table_of_kernels_has_all_of_them_and_their_tests() {
+    let tests = Path::new(ROOT).join("tests");
+    let readme = std::fs::read_to_string(tests.join("README.md")).unwrap();
+    let mut listed = BTreeSet::new();
+    let (_, table) = readme.split_once("| kernel |").unwrap();
+    for row in table.lines().skip(2).take_while(|line| !line.is_empty()) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, kernel, lockstep, gpu, _] = cells[..] else {
+            panic!("{row}");
+        };
+        listed.insert(kernel.replace('`', ""));
+        for (folder, files) in [("lockstep", lockstep), ("gpu", gpu)] {
+            for file in files.split_whitespace() {
+                let file = tests.join(folder).join(file.replace('`', ""));
+                assert!(file.exists(), "{}, of {kernel}", file.display());
+            }
+        }
+    }
+    let kernels = internals::kernels();
+    let all: BTreeSet<String> = kernels.iter().map(|k| family(k.label())).collect();
+    assert_eq!(listed, all);
 }
 
 #[test]

@@ -11,6 +11,7 @@
 )]
 
 pub mod covering;
+pub mod kernels_of_tests;
 pub mod random_wgsl;
 pub mod recordings;
 

@@ -1,6 +1,7 @@
 //! Runs recordings in the lock-step executor: a whole sort, or prefix sums, with a report for every
 //! dispatch.
 
+use crate::kernels_of_tests::note;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use wgpu_bcfsort::Error;
@@ -165,6 +166,7 @@ impl<'a> Execution<'a> {
 
     fn prepared(&mut self, step: &Step) -> Result<&Prepared, Error> {
         let kernel = &step.kernel;
+        note(kernel.label());
         let fail = |e: ShaderError| kernel_error(kernel.label().to_owned(), e.to_string());
         Ok(match self.prepared.entry(kernel.clone()) {
             Entry::Occupied(known) => known.into_mut(),
