@@ -47,15 +47,17 @@ Environment:
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    commands::begin();
     let arguments: Arguments = commands::arguments();
     commands::log(match arguments.command {
         Command::Scheduler(_) | Command::Executor(_) => "info,bcfsort_datafusion=debug,wgpu=warn",
         Command::Sql(_) | Command::SortTable(_) => "error",
     });
-    commands::ended(match arguments.command {
+    let done = match arguments.command {
         Command::Scheduler(scheduler) => scheduler.run().await,
         Command::Executor(executor) => executor.run().await,
         Command::Sql(sql) => sql.run().await,
         Command::SortTable(sort) => sort.run().await,
-    })
+    };
+    commands::ended(done, 1)
 }

@@ -143,6 +143,11 @@ impl Arguments {
             {
                 let fields = table.schema().fields();
                 let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+                ensure!(
+                    !names.is_empty(),
+                    "no column {:?}: there are none",
+                    column.name
+                );
                 bail!(
                     "no column {:?}: there are {}",
                     column.name,

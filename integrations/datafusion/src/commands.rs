@@ -10,8 +10,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tempfile::TempDir;
 use url::Url;
+
+use crate::remains;
+pub use crate::remains::{Private, exit_without_memory};
 
 /// The text with escapes in place of what a terminal would obey or not show: characters that control
 /// it, change the direction of text, or take no room. Line feeds and tabs stay.
@@ -29,6 +31,45 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
+/// The text in one line, [`escaped`].
+///
+/// Line feeds that part a message become spaces, and others, as of a file's name, are escaped.
+#[must_use]
+pub fn in_one_line(text: &str) -> String {
+    let text = text.replace("\ncaused by\n", ": ");
+    let mut line = String::with_capacity(text.len());
+    let mut lines = text.split('\n');
+    line.push_str(lines.next().unwrap_or_default());
+    for next in lines {
+        let is_part = line.ends_with([':', ',', '.', ';']) || next.starts_with(' ');
+        line.push_str(if is_part { " " } else { "\\n" });
+        line.push_str(if is_part { next.trim_start() } else { next });
+    }
+    escaped(&line)
+}
+
+/// What the error and its causes say, each thing once.
+fn message(error: &anyhow::Error) -> String {
+    let mut message = String::new();
+    for cause in error.chain() {
+        // Many errors end with what their cause says.
+        let text = cause.to_string();
+        if message.is_empty() {
+            message = text;
+        } else if !message.ends_with(&text) {
+            message += &format!(": {text}");
+        }
+    }
+    message
+}
+
+/// What a command does first of all: a file that exceeds the limit of `ulimit -f` is an error, and
+/// not the end of the process.
+pub fn begin() {
+    #[cfg(unix)]
+    crate::remains::file_size_is_an_error();
+}
+
 /// The arguments of this process. As [`Parser::parse`], it ends the process after help and errors.
 #[must_use]
 pub fn arguments<P: Parser>() -> P {
@@ -39,7 +80,8 @@ pub fn arguments<P: Parser>() -> P {
         // With styles, clap would leave out what it takes for a terminal's sequences.
         let plain = P::command().styles(Styles::plain());
         let error = plain.try_get_matches().err().unwrap_or(error);
-        tell(error.render().ansi().to_string().trim_end());
+        let text = error.render().ansi().to_string();
+        let _ = writeln!(io::stderr(), "{}", escaped(text.trim_end()));
         std::process::exit(error.exit_code());
     })
 }
@@ -48,27 +90,27 @@ pub fn arguments<P: Parser>() -> P {
 pub fn log(levels: &str) {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(levels))
         .format(|out, record| {
-            let text = escaped(&record.args().to_string());
+            let text = in_one_line(&record.args().to_string());
             writeln!(out, "[{} {}] {text}", record.level(), record.target())
         })
         .init();
 }
 
-/// Prints the error, if there is one.
+/// Prints the error, if there is one, which is the end with the exit code `failure`.
 #[must_use]
-pub fn ended(done: Result<()>) -> ExitCode {
+pub fn ended(done: Result<()>, failure: u8) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(&format!("error: {error:#}"));
-            ExitCode::FAILURE
+            tell(&format!("error: {}", message(&error)));
+            ExitCode::from(failure)
         }
     }
 }
 
 /// Prints a line to stderr. A closed stderr is no error.
 pub fn tell(line: &str) {
-    let _ = writeln!(io::stderr(), "{}", escaped(line));
+    let _ = writeln!(io::stderr(), "{}", in_one_line(line));
 }
 
 /// Prints a text to stdout. If nobody reads it any more, as in `| head`, the process ends without an
@@ -90,7 +132,7 @@ pub fn print(text: &str) -> Result<()> {
 
 /// A file that appears whole or not at all: until then, it is in a private directory beside.
 pub struct Whole {
-    private: TempDir,
+    private: Private,
     written: PathBuf,
     target: PathBuf,
 }
@@ -117,12 +159,13 @@ impl Whole {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
-        let private = tempfile::Builder::new()
-            .prefix(".bcfsort-")
-            .tempdir_in(directory)
-            .with_context(|| format!("cannot write to {}", directory.display()))?;
+        let private = Private::inside(directory)?;
         let mut written = private.path().join("rows");
         written.set_extension(target.extension().unwrap_or_default());
+        // DataFusion's store gives a file its name when it is complete.
+        let mut staged = written.clone().into_os_string();
+        staged.push("#1");
+        private.expect(vec![written.clone(), staged.into()]);
         Ok(Self {
             private,
             written,
@@ -151,7 +194,8 @@ impl Whole {
             let rights = std::fs::Permissions::from_mode(mode);
             std::fs::set_permissions(&self.written, rights).with_context(cannot)?;
         }
-        std::fs::rename(&self.written, &self.target).with_context(cannot)?;
+        let rename = || std::fs::rename(&self.written, &self.target);
+        remains::complete(rename).with_context(cannot)?;
         drop(self.private);
         Ok(())
     }
@@ -207,7 +251,15 @@ pub fn keep_compression(file: &Path, options: &mut TableParquetOptions) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::escaped;
+    use super::{escaped, in_one_line, message};
+
+    #[test]
+    fn a_message_is_one_line() {
+        assert_eq!(in_one_line("no\u{1b}\n.csv"), "no\\u{1b}\\n.csv");
+        assert_eq!(in_one_line("as:\n  a,\n  b.\nError"), "as: a, b. Error");
+        let error = anyhow::anyhow!("x").context("y").context("a\ncaused by\ny");
+        assert_eq!(in_one_line(&message(&error)), "a: y: x");
+    }
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped() {

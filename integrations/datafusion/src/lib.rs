@@ -17,6 +17,9 @@ pub use rule::GpuSortRule;
 #[doc(hidden)]
 pub mod commands;
 
+#[cfg(feature = "commands")]
+mod remains;
+
 #[cfg(feature = "session")]
 mod session;
 #[cfg(feature = "session")]

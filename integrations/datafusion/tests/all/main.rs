@@ -1,6 +1,7 @@
 //! Queries with sorts on the GPU, against DataFusion's own sorts.
 
 mod command;
+mod ends;
 mod explain;
 mod memory;
 mod random;

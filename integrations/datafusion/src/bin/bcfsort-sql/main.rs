@@ -1,17 +1,20 @@
 //! The command `bcfsort-sql`: the shell of DataFusion with sorts on the GPU, and one-line sorts of
 //! Parquet, Arrow and CSV files.
 
+mod out_of_memory;
 mod script;
 mod session;
 mod shell;
 mod sort;
 
+use anyhow::{Context, Result};
 use bcfsort_datafusion::commands::{self, escaped};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use tokio::runtime::Runtime;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: out_of_memory::OrExit = out_of_memory::OrExit;
 
 /// SQL with ORDER BY on the GPU
 ///
@@ -45,14 +48,36 @@ Options of the GPU, in SQL (SHOW ALL lists all of them):
 Environment:
   RUST_LOG=bcfsort_datafusion=debug   tell why a sort stays on the CPU";
 
-#[tokio::main]
-async fn main() -> ExitCode {
+/// Exit codes of errors: one of a statement, and one of a sort.
+const STATEMENT: u8 = 1;
+const SORT: u8 = 2;
+
+fn main() -> ExitCode {
+    commands::begin();
     let arguments: CommandLine = commands::arguments();
     commands::log("warn");
-    commands::ended(match arguments.command {
-        Some(Command::Sort(sort)) => sort.run().await,
-        None => arguments.shell.run().await,
-    })
+    match arguments.command {
+        Some(Command::Sort(sort)) => {
+            out_of_memory::shorten_panics();
+            let done = runtime().and_then(|runtime| runtime.block_on(sort.run()));
+            commands::ended(done, SORT)
+        }
+        None => {
+            let done = runtime().and_then(|runtime| runtime.block_on(arguments.shell.run()));
+            commands::ended(done, STATEMENT)
+        }
+    }
+}
+
+/// The threads that run queries: one for each core, or as many as there is address space for.
+fn runtime() -> Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if let Some(most) = out_of_memory::threads()? {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        builder.worker_threads(cores.min(most).max(1));
+    }
+    let runtime = builder.enable_all().build();
+    runtime.context("threads cannot be started")
 }
 
 /// The first bytes of a cell, for a message.

@@ -1,6 +1,7 @@
 //! The session of both commands.
 
 use anyhow::{Context, Result};
+use bcfsort_datafusion::commands::Private;
 use bcfsort_datafusion::{BcfsortOptions, Switch, with_gpu_sort};
 use clap::Args;
 use datafusion::execution::SessionStateBuilder;
@@ -51,6 +52,15 @@ fn size(text: &str) -> Result<usize, String> {
 }
 
 impl Resources {
+    /// Makes a directory for the runs of a sort, which goes with the command however it ends.
+    pub(crate) fn private_runs(&mut self) -> Result<Private> {
+        let inside = self.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+        std::fs::metadata(&inside).with_context(|| format!("--temp-dir {}", inside.display()))?;
+        let private = Private::inside(&inside)?;
+        self.temp_dir = Some(private.path().to_owned());
+        Ok(private)
+    }
+
     /// A session whose sorts are done on the GPU.
     pub(crate) fn session(
         &self,

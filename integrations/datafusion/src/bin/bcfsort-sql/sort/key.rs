@@ -67,6 +67,9 @@ impl Key {
                         self.name
                     );
                 }
+                if names.is_empty() {
+                    bail!("no column {:?}: there are none", self.name);
+                }
                 bail!("no column {:?}: there are {}", self.name, listed(names))
             }
         }

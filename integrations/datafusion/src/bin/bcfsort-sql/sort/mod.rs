@@ -12,8 +12,8 @@ use anyhow::{Context, Result, bail, ensure};
 use bcfsort_datafusion::GpuSortExec;
 use bcfsort_datafusion::commands::{Whole, keep_compression, tell, url_of};
 use clap::Args;
-use datafusion::arrow::array::AsArray;
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, UInt64Type};
 use datafusion::common::config::{CsvOptions, TableParquetOptions};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::file_format::arrow::ArrowFormatFactory;
@@ -152,13 +152,14 @@ impl Format {
 }
 
 impl Arguments {
-    pub(crate) async fn run(self) -> Result<()> {
+    pub(crate) async fn run(mut self) -> Result<()> {
         let begin = Instant::now();
         let mut config = SessionConfig::new();
         // Types and metadata as they are in the files.
         let parquet = &mut config.options_mut().execution.parquet;
         parquet.schema_force_view_types = false;
         parquet.skip_metadata = false;
+        let _runs = self.resources.private_runs()?;
         let session = self.resources.session(config, None)?;
         let inputs = Inputs::find(&session, &self.inputs).await?;
         let from = inputs.format.dialect(self.quote);
@@ -168,6 +169,10 @@ impl Arguments {
         let done = match (from, to) {
             (Some(from), Some(to)) => self.move_rows(&session, &inputs, from, to).await?,
             _ => self.convert(&session, &inputs, from, output).await?,
+        };
+        let done = match self.limit {
+            Some(0) => "no row written (--limit 0)".to_owned(),
+            _ => done,
         };
         if !self.quiet {
             let seconds = begin.elapsed().as_secs_f64();
@@ -190,7 +195,7 @@ impl Arguments {
         from: Dialect,
         to: Dialect,
     ) -> Result<String> {
-        let table = Arc::new(Table::open(&inputs.files, from, to, &self.by)?);
+        let table = Arc::new(Table::open(&inputs.files, from, to, &self.by, false)?);
         for note in &table.notes {
             self.note(note);
         }
@@ -205,9 +210,9 @@ impl Arguments {
         let progress = Progress::start(&plan, self.quiet, move |_| counted.rows_read());
         let done = write_rows(&plan, session, &table.header, written.path()).await;
         progress.finish();
-        done.with_context(|| format!("cannot sort to {}", self.output.display()))?;
+        let count = done.with_context(|| format!("cannot sort to {}", self.output.display()))?;
         written.finish()?;
-        let done = summary(&plan, table.rows_read());
+        let done = summary(&plan, table.rows_read(), count);
         Ok(format!("{done}, by {}", table.by()))
     }
 
@@ -232,12 +237,13 @@ impl Arguments {
         let progress = Progress::start(&plan, self.quiet, rows_read);
         let done = collect(plan.clone(), session.task_ctx()).await;
         progress.finish();
-        done.with_context(|| format!("cannot sort to {}", self.output.display()))?;
+        let done = done.with_context(|| format!("cannot sort to {}", self.output.display()))?;
         if let Some(Dialect { quote: None, .. }) = output.dialect(None) {
             refuse_quotes(written.path())?;
         }
         written.finish()?;
-        Ok(summary(&plan, rows_read(&plan)))
+        let read = rows_read(&plan);
+        Ok(summary(&plan, read, rows_written(&done).unwrap_or(read)))
     }
 
     async fn read(&self, session: &SessionContext, inputs: &Inputs) -> Result<DataFrame> {
@@ -281,7 +287,7 @@ impl Arguments {
         inputs: &Inputs,
         dialect: Dialect,
     ) -> Result<DataFrame> {
-        let survey = Table::open(&inputs.files, dialect, dialect, &self.by)?;
+        let survey = Table::open(&inputs.files, dialect, dialect, &self.by, true)?;
         let rows = read_delimited(session, inputs, dialect, None).await?;
         let mut fields: Vec<Arc<Field>> = rows.schema().fields().to_vec();
         let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
@@ -431,23 +437,32 @@ async fn plan(
     Ok(state.create_physical_plan(&plan.build()?).await?)
 }
 
-/// Writes the bytes of sorted rows.
+/// Writes the bytes of sorted rows, and returns their number.
 async fn write_rows(
     plan: &Arc<dyn ExecutionPlan>,
     session: &SessionContext,
     header: &[u8],
     to: &Path,
-) -> Result<()> {
+) -> Result<usize> {
     let mut out = BufWriter::with_capacity(1 << 20, File::create_new(to)?);
     out.write_all(header)?;
     let mut batches = execute_stream(plan.clone(), session.task_ctx())?;
+    let mut count = 0;
     while let Some(batch) = batches.try_next().await? {
+        count += batch.num_rows();
         for row in batch.column(0).as_binary::<i64>().iter().flatten() {
             out.write_all(row)?;
         }
     }
     out.flush()?;
-    Ok(())
+    Ok(count)
+}
+
+/// What a plan that writes a file returns: the number of rows.
+fn rows_written(returned: &[RecordBatch]) -> Option<usize> {
+    let counts = returned.first()?.columns().first()?;
+    let counts = counts.as_primitive_opt::<UInt64Type>()?;
+    counts.iter().flatten().next().map(|count| count as usize)
 }
 
 /// Fails if a cell of a file needed quotes where there are none.
@@ -534,9 +549,10 @@ impl Progress {
     }
 }
 
-/// How many rows were sorted, and where.
-fn summary(plan: &Arc<dyn ExecutionPlan>, rows: usize) -> String {
-    let mut place = "already in order".to_owned();
+/// How many rows were sorted and written, and where.
+fn summary(plan: &Arc<dyn ExecutionPlan>, rows: usize, written: usize) -> String {
+    let in_order = "already in order";
+    let mut place = in_order.to_owned();
     let _ = plan.apply(|node| {
         if node.is::<SortExec>() {
             place = "on the CPU".to_owned();
@@ -561,5 +577,12 @@ fn summary(plan: &Arc<dyn ExecutionPlan>, rows: usize) -> String {
         }
         Ok(TreeNodeRecursion::Continue)
     });
-    format!("{rows} rows sorted ({place})")
+    if written == rows {
+        format!("{rows} rows sorted ({place})")
+    } else if place == in_order {
+        // Not all rows were read.
+        format!("{written} rows written ({place})")
+    } else {
+        format!("{written} of {rows} rows written (sorted {place})")
+    }
 }

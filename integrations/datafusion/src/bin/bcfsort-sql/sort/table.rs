@@ -192,7 +192,14 @@ pub(super) fn places(
 
 impl Table {
     /// Reads the headers and, to find how their cells compare, the columns to sort by.
-    pub(super) fn open(paths: &[PathBuf], from: Dialect, to: Dialect, by: &[Key]) -> Result<Self> {
+    /// Fails at rows that have more or fewer cells than the header if `all_cells` are asked for.
+    pub(super) fn open(
+        paths: &[PathBuf],
+        from: Dialect,
+        to: Dialect,
+        by: &[Key],
+        all_cells: bool,
+    ) -> Result<Self> {
         let mut headers = Vec::new();
         for path in paths {
             headers.push(Header::read(path, from)?);
@@ -217,7 +224,7 @@ impl Table {
             });
         }
         let mut notes = Vec::new();
-        let seen = survey(&sources, from, &found, &first.names)?;
+        let seen = survey(&sources, from, &found, &first.names, all_cells)?;
         let column = |((key, &(index, kind)), seen): ((&Key, &(usize, Option<Kind>)), Seen)| {
             let name = first.names[index].clone();
             if kind.is_none()
@@ -566,12 +573,14 @@ impl Seen {
     }
 }
 
-/// Looks at all cells of the columns to sort by. Fails at one that is not of the given kind.
+/// Looks at all cells of the columns to sort by. Fails at one that is not of the given kind and, if
+/// `all_cells` are asked for, at a row that has more or fewer than the header.
 fn survey(
     sources: &[Source],
     dialect: Dialect,
     columns: &[(usize, Option<Kind>)],
     names: &[String],
+    all_cells: bool,
 ) -> Result<Vec<Seen>> {
     let mut seen: Vec<Seen> = columns.iter().map(|_| Seen::new()).collect();
     let (mut cells, mut scratch) = (Vec::new(), Vec::new());
@@ -583,6 +592,14 @@ fn survey(
         while let Some(row) = rows.next().with_context(|| in_file(&source.path))? {
             number += 1;
             let place = || format!("{}, row {number}", source.path.display());
+            if all_cells {
+                let (count, all) = (dialect.cells(row).count(), names.len());
+                ensure!(
+                    count == all || count == 0,
+                    "{}: the row has {count} cells, and the header {all}",
+                    place()
+                );
+            }
             cells_of(source, dialect, row, &mut cells);
             for (part, &(index, kind)) in columns.iter().enumerate() {
                 if kind == Some(Kind::Str) {
