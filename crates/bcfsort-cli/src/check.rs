@@ -14,6 +14,7 @@ use bcfsort_term::notice::{Progress, say};
 use bcfsort_term::output::print;
 use bcfsort_term::with_key_type;
 use std::cmp::Ordering;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use wgpu_bcfsort::{Order, SortKey};
 
@@ -44,8 +45,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     decompress: Decompress,
     /// raw, text: number type [default: u32]; lines, csv, tsv: field separator
-    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator)]
-    of_t: Option<String>,
+    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator())]
+    of_t: Option<OsString>,
     /// raw (default), text; records: lines, csv, tsv, npy, fixed, gensort
     #[arg(
         short,
@@ -66,7 +67,7 @@ pub(crate) struct Args {
 /// What to check.
 pub(crate) struct Job<'a> {
     pub(crate) format: Option<FileFormat>,
-    pub(crate) of_t: Option<&'a str>,
+    pub(crate) of_t: Option<&'a OsStr>,
     pub(crate) records: &'a RecordArgs,
     pub(crate) direction: &'a Direction,
     pub(crate) report: Report,
@@ -221,8 +222,11 @@ impl Job<'_> {
             Report::Stderr => {
                 let name = if name == "stdin" { "-" } else { name };
                 let (Place::Line(place) | Place::Index(place)) = place;
-                let text = texts.as_ref().map_or("", |[text, _]| text);
-                say(format!("{name}:{place}: disorder: {text}").trim_end());
+                // Before an empty line, too, there is the blank of GNU sort.
+                let text = texts
+                    .as_ref()
+                    .map_or(String::new(), |[text, _]| format!(" {text}"));
+                say(&format!("{name}:{place}: disorder:{text}"));
             }
         }
         Err(Fault::NotSorted)

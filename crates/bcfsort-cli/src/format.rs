@@ -3,6 +3,8 @@
 use crate::records::args::RecordKind;
 use bcfsort_data::{Format, UnknownFormat};
 use bcfsort_term::fault::Fault;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use std::ffi::{OsStr, OsString};
 use std::str::FromStr;
 use wgpu_bcfsort::KeyType;
 
@@ -37,11 +39,15 @@ impl FromStr for FileFormat {
     }
 }
 
-/// Checks the value of -t, as far as all formats have it.
-pub(crate) fn type_or_separator(text: &str) -> Result<String, String> {
-    let is_separator = text.len() == 1 || matches!(text, "\\t" | "\\0");
-    if is_separator || whole_word_type(text).is_some() {
-        return Ok(text.to_owned());
+/// Checks the value of -t, as far as all formats have it. A separator may be any byte.
+pub(crate) fn type_or_separator() -> impl TypedValueParser<Value = OsString> {
+    OsStringValueParser::new().try_map(checked_type_or_separator)
+}
+
+fn checked_type_or_separator(text: OsString) -> Result<OsString, String> {
+    let is_separator = text.len() == 1 || text == "\\t" || text == "\\0";
+    if is_separator || whole_word_type(&text).is_some() {
+        return Ok(text);
     }
     let types = KeyType::WHOLE_WORDS.map(KeyType::name).join(", ");
     Err(format!(
@@ -51,8 +57,8 @@ pub(crate) fn type_or_separator(text: &str) -> Result<String, String> {
 }
 
 /// The type of numbers that -t names; u32 without it.
-pub(crate) fn type_of_numbers(of_t: Option<&str>, format: Format) -> Result<KeyType, Fault> {
-    whole_word_type(of_t.unwrap_or("u32")).ok_or_else(|| {
+pub(crate) fn type_of_numbers(of_t: Option<&OsStr>, format: Format) -> Result<KeyType, Fault> {
+    whole_word_type(of_t.unwrap_or(OsStr::new("u32"))).ok_or_else(|| {
         Fault::Usage(format!(
             "-t is the type of the numbers in -f {}: separators are for -f lines, csv and tsv",
             format.name()
@@ -60,7 +66,7 @@ pub(crate) fn type_of_numbers(of_t: Option<&str>, format: Format) -> Result<KeyT
     })
 }
 
-fn whole_word_type(name: &str) -> Option<KeyType> {
+fn whole_word_type(name: &OsStr) -> Option<KeyType> {
     let mut types = KeyType::WHOLE_WORDS.into_iter();
-    types.find(|key| key.name() == name)
+    types.find(|key| name == key.name())
 }

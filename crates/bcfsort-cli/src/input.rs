@@ -16,7 +16,7 @@ const BUFFER: usize = 1 << 18;
 const PART: usize = 4 << 20;
 
 /// Bytes at the start of a file that tell how it is compressed.
-const MAGIC: usize = 4;
+const MAGIC: usize = 10;
 
 /// The longest name of a file in a list of names, and the longest list.
 const LONGEST_NAME: u64 = 1 << 16;
@@ -298,6 +298,13 @@ impl Input {
         let read = read_full(&mut self.stream, &mut start)
             .map_err(|error| Fault::io(&self.name, "cannot read", &error))?;
         start.truncate(read);
+        if let Some(tool) = Codec::unknown_of_start(&start) {
+            return Err(Fault::Usage(format!(
+                "{}: it is compressed with {tool}: unpack it first, as '{tool} -dc' does, or \
+                 read it as it is with --decompress none",
+                self.name
+            )));
+        }
         let codec = Codec::of_start(&start);
         self.stream = Box::new(Cursor::new(start).chain(self.stream));
         Ok(match codec {

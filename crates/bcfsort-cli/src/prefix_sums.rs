@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use bcfsort_data::{Format, KeyReader, KeyWriter};
-use bcfsort_term::args::{Adapter, Checks, Encoding, one_of};
+use bcfsort_term::args::{Adapter, Checks, Encoding, count_in, one_of};
 use bcfsort_term::engine::{chosen_or_cpu, describe};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::{Cache, KernelCache};
@@ -60,7 +60,7 @@ pub(crate) struct Args {
         long = "colors",
         value_name = "N",
         id = "count",
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_COLORS))
+        value_parser = count_in(1..=MOST_COLORS)
     )]
     count: Option<u32>,
     /// Exclude each value from its own sum

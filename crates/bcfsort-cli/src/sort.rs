@@ -16,6 +16,7 @@ use bcfsort_term::memory::Memory;
 use bcfsort_term::threads;
 use bcfsort_term::with_key_type;
 use clap::ValueEnum;
+use std::ffi::OsString;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -100,8 +101,8 @@ pub(crate) struct Args {
     )]
     format: Option<FileFormat>,
     /// raw, text: number type [default: u32]; lines, csv, tsv: field separator
-    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator)]
-    of_t: Option<String>,
+    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator())]
+    of_t: Option<OsString>,
     #[command(flatten, next_help_heading = "Order")]
     direction: Direction,
     #[command(flatten, next_help_heading = "Order")]

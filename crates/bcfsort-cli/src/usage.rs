@@ -2,10 +2,12 @@
 
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{say, say_lines};
+use bcfsort_term::stdio;
 use clap::ArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
+use std::error::Error;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,23 +48,68 @@ const DESCENDING: &str = "'-r' sorts in descending order";
 /// Prints help, the version or an error as clap formats it, without misleading tips. The error is
 /// one of a command without styles.
 pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        if let Err(fault) = stdio::stdout() {
+            return reported(&fault);
+        }
+    }
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let printed = error.print();
         if let (Err(failed), false) = (printed, error.use_stderr()) {
-            let fault = Fault::io("stdout", "cannot write", &failed);
-            if let Some(message) = fault.message() {
-                say(message);
-            }
-            return ExitCode::from(fault.exit_code());
+            return reported(&Fault::io("stdout", "cannot write", &failed));
         }
+    } else if error.kind() == ErrorKind::InvalidUtf8 {
+        // Clap does not say which one, and names of files may be any bytes.
+        say(
+            "an argument is not UTF-8: only names of files, separators and quotes may be any bytes",
+        );
     } else {
         improve(&mut error, std::env::args_os().skip(1));
+        escape_newlines(&mut error);
         // Without what clap takes for a terminal's sequences, words would be others.
         let text = error.render().ansi().to_string();
         let text = text.strip_prefix("error: ").unwrap_or(&text);
+        let text = &with_reason_on_one_line(text, &error);
         say_lines(&format!("wgpu-bcfsort: {text}"));
     }
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+fn reported(fault: &Fault) -> ExitCode {
+    if let Some(message) = fault.message() {
+        say(message);
+    }
+    ExitCode::from(fault.exit_code())
+}
+
+/// Escapes the newlines of values and names that the message quotes: those of its layout alone are
+/// printed as they are.
+fn escape_newlines(error: &mut clap::Error) {
+    let escape = |text: &str| text.replace('\n', "\\n");
+    let quoted: Vec<_> = error
+        .context()
+        .filter_map(|(kind, value)| match value {
+            ContextValue::String(text) => Some((kind, ContextValue::String(escape(text)))),
+            ContextValue::Strings(texts) => {
+                let texts = texts.iter().map(|text| escape(text)).collect();
+                Some((kind, ContextValue::Strings(texts)))
+            }
+            _ => None,
+        })
+        .collect();
+    for (kind, value) in quoted {
+        error.insert(kind, value);
+    }
+}
+
+/// The message, in which the reason of a parser has no newline. A reason may quote the value.
+fn with_reason_on_one_line(text: &str, error: &clap::Error) -> String {
+    match error.source().map(ToString::to_string) {
+        Some(reason) if reason.contains('\n') => {
+            text.replace(&reason, &reason.replace('\n', "\\n"))
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// Fails if a command would write raw keys to the terminal, and not because of `-o -`.

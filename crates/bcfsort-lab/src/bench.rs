@@ -1,9 +1,9 @@
 //! `bench`: times sorts, interleaved.
 
-use crate::measure::{Pace, Resident, Timing, median, too_large};
+use crate::measure::{Pace, Resident, median, too_large};
 use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_term::args::pattern;
-use bcfsort_term::args::{Choice, Gpu, count, key_type, shown};
+use bcfsort_term::args::{Choice, Gpu, count, count_in, key_type, shown};
 use bcfsort_term::engine::{Contender, adapter, adapter_or_cpu};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
@@ -12,7 +12,7 @@ use bcfsort_term::timings::{Timings, keys_per_second, rate, time};
 use bcfsort_term::with_key_type;
 use serde::Serialize;
 use std::time::{Duration, Instant};
-use wgpu_bcfsort::{Engine, KeyType, Options, Order, Profile, SortKey, Sorter};
+use wgpu_bcfsort::{Detail, Engine, KeyType, Options, Order, Profile, SortKey, Sorter};
 
 const AFTER_HELP: &str = "\
 Every result is first compared with the CPU's. Times are of interleaved runs on keys that stay on \
@@ -83,11 +83,11 @@ pub struct Args {
         long,
         value_name = "N",
         default_value_t = 7,
-        value_parser = clap::value_parser!(u32).range(1..=10_000)
+        value_parser = count_in(1..=10_000)
     )]
     repeats: u32,
     /// Seed of the data sets
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count)]
     seed: u64,
     /// Print JSON
     #[arg(long)]
@@ -280,7 +280,7 @@ impl Series<'_> {
                 let sorters: Vec<&Sorter> = gpu.iter().filter_map(|c| c.sorter()).collect();
                 profiles = resident.interleaved(
                     &sorters,
-                    Timing::Whole,
+                    Detail::Whole,
                     self.repeats,
                     Pace::GPU,
                     |round| {
@@ -325,9 +325,13 @@ impl Series<'_> {
     }
 }
 
-/// The times of a sort whose result nobody takes.
+/// The times of a sort and its phases, with one copy of the result as by [`Contender::sort`].
 fn timed<T: SortKey>(contender: &Contender, keys: &mut [T]) -> Result<Timings, Fault> {
-    contender.sort_to(keys, Order::Ascending, true, &mut |_| Ok(()))
+    let mut sorted = Vec::with_capacity(keys.len());
+    contender.sort_to(keys, Order::Ascending, true, &mut |block| {
+        sorted.extend_from_slice(block);
+        Ok(())
+    })
 }
 
 fn row<T: SortKey>(

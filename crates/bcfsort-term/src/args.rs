@@ -6,6 +6,7 @@ use crate::tuning_file::TuningFile;
 use bcfsort_data::{Format, Pattern, parse_count};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Engine, KeyType, Options, Order, wgpu};
@@ -471,6 +472,24 @@ pub fn positive(text: &str) -> Result<u64, String> {
     }
 }
 
-fn count_u32(text: &str) -> Result<u32, String> {
+/// A count of at most 32 bits.
+pub fn count_u32(text: &str) -> Result<u32, String> {
     u32::try_from(count(text)?).map_err(|_| format!("'{text}' is above {}", u32::MAX))
+}
+
+/// A count that a size in memory can have.
+pub fn count_usize(text: &str) -> Result<usize, String> {
+    usize::try_from(count(text)?).map_err(|_| format!("'{text}' is above {}", usize::MAX))
+}
+
+/// A count within a range.
+pub fn count_in(range: RangeInclusive<u32>) -> impl TypedValueParser<Value = u32> {
+    move |text: &str| match u32::try_from(count(text)?) {
+        Ok(count) if range.contains(&count) => Ok(count),
+        _ => Err(format!(
+            "{text} is not in {}..={}",
+            range.start(),
+            range.end()
+        )),
+    }
 }

@@ -67,12 +67,34 @@ impl Codec {
         }
     }
 
-    /// The codec whose files begin with these bytes. No UTF-8 text does.
+    /// The codec whose files begin with these bytes. No UTF-8 text without control characters does.
     pub fn of_start(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"\x1f\x8b\x08") {
             Some(Self::Gzip)
-        } else if bytes.starts_with(b"\x28\xb5\x2f\xfd") {
+        } else if bytes.starts_with(b"\x28\xb5\x2f\xfd")
+            // Writers such as pzstd put a frame to be skipped first, with the size of the next one.
+            || bytes.len() >= 4 && check_skipped(bytes).is_ok()
+        {
             Some(Self::Zstd)
+        } else {
+            None
+        }
+    }
+
+    /// The tool that unpacks files which begin with these bytes, if it is one that no codec stands
+    /// for. Their bytes would pass for a text.
+    pub fn unknown_of_start(bytes: &[u8]) -> Option<&'static str> {
+        let is_bzip2 = bytes.starts_with(b"BZh")
+            && bytes
+                .get(3)
+                .is_some_and(|level| (b'1'..=b'9').contains(level))
+            && bytes[4..].starts_with(b"\x31\x41\x59\x26\x53\x59");
+        if bytes.starts_with(b"\xfd7zXZ\0") {
+            Some("xz")
+        } else if is_bzip2 {
+            Some("bzip2")
+        } else if bytes.starts_with(b"\x04\x22\x4d\x18") {
+            Some("lz4")
         } else {
             None
         }
@@ -456,9 +478,43 @@ mod tests {
         let skipped = b"\x50\x2a\x4d\x18\x03\x00\x00\x00xyz".to_vec();
         let zstd = [frame(b"a\n"), skipped, frame(b""), frame(b"b\n")].concat();
         assert_eq!(decoded(Codec::Zstd, &zstd).unwrap(), b"a\nb\n");
+        // Nothing but frames to be skipped has no content.
+        for first in 0x50..0x60 {
+            let skipped = [&[first], &b"\x2a\x4d\x18\x02\x00\x00\x00xy"[..]].concat();
+            assert_eq!(Codec::of_start(&skipped), Some(Codec::Zstd));
+            assert_eq!(decoded(Codec::Zstd, &skipped).unwrap(), b"");
+            let zstd = [skipped.clone(), skipped, frame(b"a\n")].concat();
+            assert_eq!(decoded(Codec::Zstd, &zstd).unwrap(), b"a\n");
+        }
         // A raw block of 2 bytes, without a checksum.
         let raw = b"\x28\xb5\x2f\xfd\x20\x02\x11\x00\x00c\n";
         assert_eq!(decoded(Codec::Zstd, raw).unwrap(), b"c\n");
+    }
+
+    #[test]
+    fn only_the_whole_first_bytes_tell() {
+        let other: [(&[u8], &str); 3] = [
+            (b"\xfd7zXZ\0", "xz"),
+            (b"BZh91AY&SY", "bzip2"),
+            (b"\x04\x22\x4d\x18", "lz4"),
+        ];
+        for (start, tool) in other {
+            assert_eq!(Codec::unknown_of_start(start), Some(tool));
+            let short = &start[..start.len() - 1];
+            assert_eq!(Codec::unknown_of_start(short), None, "{tool}");
+            assert_eq!(Codec::of_start(start), None, "{tool}");
+        }
+        assert_eq!(Codec::unknown_of_start(b"BZh01AY&SY"), None);
+        for text in [
+            &b"P*M"[..],
+            b"P*M\n",
+            b"O*M\x18",
+            b"(",
+            b"\x1f\x8b\x00",
+            b"",
+        ] {
+            assert_eq!(Codec::of_start(text), None, "{text:?}");
+        }
     }
 
     #[test]

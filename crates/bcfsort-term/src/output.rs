@@ -65,7 +65,8 @@ pub(crate) fn exit_without_memory(code: u8) -> ! {
 /// On SIGINT, SIGTERM and SIGHUP, removes the temporary file and exits with 128 + the signal's
 /// number, as shells report it. Elsewhere than on Unix, Ctrl-C counts as SIGINT. A file that
 /// exceeds the limit of `ulimit -f` becomes an error of the write, instead of a signal that ends
-/// the process.
+/// the process. Signals that were ignored from the start, as by `nohup` and in the background jobs
+/// of a script, stay so.
 pub fn remove_temporary_when_interrupted() -> Result<(), Fault> {
     wait_for_signals().map_err(|error| Fault::Usage(format!("cannot handle interrupts: {error}")))
 }
@@ -74,13 +75,26 @@ pub fn remove_temporary_when_interrupted() -> Result<(), Fault> {
 fn wait_for_signals() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     signal_hook::flag::register(SIGXFSZ, Arc::default())?;
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    let signals = [SIGHUP, SIGINT, SIGTERM].into_iter();
+    let signals = signals.filter(|&signal| !is_ignored(signal));
+    let mut signals = signal_hook::iterator::Signals::new(signals)?;
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
             signals.forever().for_each(exit_on_signal);
         })
         .map(drop)
+}
+
+/// True if the process ignores the signal.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action, this only writes the present one, to which the pointer leads.
+    let done = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: its fields are integers, pointers and an optional function: zeros are valid, and so
+    // is what the system wrote.
+    done == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
 #[cfg(not(unix))]
@@ -353,12 +367,12 @@ impl Whole {
         // Some file systems report a full disk only here.
         self.file.sync_all()?;
         let mut progress = progress();
-        if let Some(path) = self.path.take()
-            && let Err(error) = path.persist(&self.target)
-        {
-            // The error removes the temporary file.
-            *progress = Progress::Idle;
-            return Err(error.error);
+        if let Some(path) = self.path.take() {
+            if let Err(error) = path.persist(&self.target) {
+                // The error removes the temporary file.
+                *progress = Progress::Idle;
+                return Err(error.error);
+            }
         }
         *progress = then;
         Ok(())

@@ -11,7 +11,7 @@ pub fn stdin() -> Result<io::Stdin, Fault> {
 }
 
 /// Stdout, unless the process began without.
-pub(crate) fn stdout() -> Result<io::Stdout, Fault> {
+pub fn stdout() -> Result<io::Stdout, Fault> {
     begun_with("stdout", began::STDOUT)?;
     Ok(io::stdout())
 }

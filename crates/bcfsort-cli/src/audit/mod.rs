@@ -5,7 +5,9 @@ mod library;
 mod sort;
 
 use bcfsort_data::Pattern;
-use bcfsort_term::args::{Choice, Direction, Tuning, count, key_type, pattern, positive, shown};
+use bcfsort_term::args::{
+    Choice, Direction, Tuning, count, count_in, key_type, pattern, positive, shown,
+};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice;
 use bcfsort_term::output::{Output, print, print_data};
@@ -124,7 +126,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     tuning: Tuning,
     /// Seed of the keys
-    #[arg(long, default_value_t = 1, help_heading = "Sort")]
+    #[arg(long, default_value_t = 1, value_parser = count, help_heading = "Sort")]
     seed: u64,
     /// Lanes per warp, and per subgroup
     #[arg(
@@ -139,7 +141,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         default_value_t = 32,
-        value_parser = clap::value_parser!(u32).range(1..=64),
+        value_parser = count_in(1..=64),
         help_heading = "Hardware"
     )]
     banks: u32,
@@ -159,7 +161,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..),
+        value_parser = count_in(1..=u32::MAX),
         help_heading = "Limits"
     )]
     max_degree: Option<u32>,

@@ -8,7 +8,9 @@ use super::lines::args::LineArgs;
 use super::npy;
 use super::reader::{ChunkReader, Front, Rearrange};
 use super::table::{TableArgs, TablePlan};
+use bcfsort_term::args::count_usize;
 use bcfsort_term::fault::Fault;
+use std::ffi::{OsStr, OsString};
 use std::str::FromStr;
 
 /// A format of records.
@@ -63,7 +65,7 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) table: TableArgs,
     /// fixed: the size of a record
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = count_usize)]
     pub(crate) record: Option<usize>,
     /// lines: fields as in GNU sort; fixed: OFFSET:TYPE[:desc]
     ///
@@ -84,7 +86,7 @@ pub(crate) struct RecordArgs {
         aliases = ["field-separator", "delimiter"],
         hide_short_help = true
     )]
-    pub(crate) separator: Option<String>,
+    pub(crate) separator: Option<OsString>,
     /// Of records with equal keys, keep the first one
     ///
     /// With 'check', or -c: records with equal keys are out of order.
@@ -145,7 +147,7 @@ impl RecordArgs {
     pub(crate) fn plan(
         &self,
         kind: RecordKind,
-        of_t: Option<&str>,
+        of_t: Option<&OsStr>,
         reverse: bool,
     ) -> Result<Plan, Fault> {
         self.refuse_for_others(kind.name(), Some(kind))?;
@@ -171,9 +173,9 @@ impl RecordArgs {
         })
     }
 
-    fn separator(&self, kind: RecordKind, of_t: Option<&str>) -> Result<Option<u8>, Fault> {
+    fn separator(&self, kind: RecordKind, of_t: Option<&OsStr>) -> Result<Option<u8>, Fault> {
         let (option, text) = match (&self.separator, of_t) {
-            (Some(text), None) => ("--separator", text.as_str()),
+            (Some(text), None) => ("--separator", text.as_os_str()),
             (None, Some(text)) => ("-t", text),
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => {
@@ -194,10 +196,11 @@ impl RecordArgs {
                 kind.name()
             )));
         }
-        let separator = match text {
-            "\\t" => Some(b'\t'),
-            "\\0" => Some(0),
-            _ => text.bytes().next().filter(|_| text.len() == 1),
+        let separator = match text.as_encoded_bytes() {
+            b"\\t" => Some(b'\t'),
+            b"\\0" => Some(0),
+            &[byte] => Some(byte),
+            _ => None,
         };
         let is_table = kind != OfLines;
         match separator {
@@ -207,7 +210,7 @@ impl RecordArgs {
         }
         Err(Fault::Usage(format!(
             "{option} '{}' is no separator of -f {}: give one byte, as in -t ';'",
-            text.escape_debug(),
+            text.to_string_lossy().escape_debug(),
             kind.name()
         )))
     }

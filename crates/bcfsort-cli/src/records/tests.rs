@@ -63,7 +63,7 @@ fn sorted_chunks(
 ) -> Result<(Vec<u8>, Vec<Vec<u8>>), String> {
     let message = |fault: Fault| fault.message().unwrap_or_default().to_owned();
     let (line, of_t) = match line.split_once(" -t") {
-        Some((line, of_t)) => (line, Some(of_t)),
+        Some((line, of_t)) => (line, Some(std::ffi::OsStr::new(of_t))),
         None => (line, None),
     };
     let plan = options::<RecordArgs>(line)

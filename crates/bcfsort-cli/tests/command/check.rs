@@ -87,3 +87,15 @@ fn equal_keys_are_found_across_parts() {
     let sorted = lines(&mut (0..120_000));
     check("-f lines", &sorted, 0, "");
 }
+
+#[test]
+fn the_message_of_sort_ends_as_that_of_gnu_sort() {
+    let message = |input: &str| run("sort -f lines -c", input).2;
+    assert_eq!(message("a\n\n"), "wgpu-bcfsort: -:2: disorder: \n");
+    assert_eq!(message("b\na \n"), "wgpu-bcfsort: -:2: disorder: a \n");
+    // Unlike there, a terminal obeys none of it.
+    assert_eq!(
+        message("b\na\t\u{1b}\n"),
+        "wgpu-bcfsort: -:2: disorder: a\\t\\u{1b}\n"
+    );
+}

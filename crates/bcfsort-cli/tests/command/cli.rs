@@ -119,6 +119,49 @@ mod general {
     }
 
     #[test]
+    fn every_count_may_be_a_power_or_have_a_unit() {
+        let folder = Folder::new();
+        let keys = folder.write("keys", bytes(&[3, 1, 2, 4]));
+        let colors = folder.write("colors", bytes(&[0, 1, 0, 1]));
+        let none = ["--engine", "cpu", "-o", "-"];
+        for (args, option) in [
+            (&["gen", "random", "-n", "1"][..], "--seed"),
+            (&["gen", "duplicates", "-n", "1000"], "--distinct"),
+            (&["gen", "runs", "-n", "1000"], "--runs"),
+            (&["gen", "adversary", "-n", "2^15"], "--items"),
+            (
+                &["sort", "-f", "fixed", "--key", "0:u32", &keys],
+                "--record",
+            ),
+            (
+                &["check", "-f", "fixed", "--key", "0:u32", &keys],
+                "--record",
+            ),
+            (&["prefix-sums", &keys, &colors], "--colors"),
+            (&["audit", "-n", "32"], "--seed"),
+            (&["audit", "-n", "32"], "--banks"),
+            (&["audit", "-n", "32"], "--max-degree"),
+            (&["audit", "-n", "32"], "--max-iterations"),
+            (&["audit", "-n", "32"], "--max-lane-instructions"),
+        ] {
+            for count in ["2^4", "1.6e1", "0.016K"] {
+                let mut command = cli();
+                command.args(args).args([option, count]);
+                if args[0] == "sort" {
+                    command.args(none);
+                }
+                let output = command.assert().get_output().clone();
+                let told = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(!told.contains("invalid value"), "{args:?} {option}: {told}");
+                assert!(!told.contains("unexpected"), "{args:?} {option}: {told}");
+            }
+            run(&[args, &[option, "1.6"]].concat())
+                .code(2)
+                .stderr(contains("invalid value '1.6'"));
+        }
+    }
+
+    #[test]
     fn every_command_has_the_common_options_and_help_of_one_width() {
         for command in COMMANDS {
             let short = help(&[command, "--help"]);

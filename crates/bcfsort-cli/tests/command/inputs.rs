@@ -294,3 +294,79 @@ fn compressed_data_that_is_wrong_is_an_error_and_leaves_nothing() {
         }
     }
 }
+
+/// A zstd frame to be skipped, as pzstd and writers of seekable files put in front.
+fn skippable(content: &[u8]) -> Vec<u8> {
+    let length = (content.len() as u32).to_le_bytes();
+    [&b"\x50\x2a\x4d\x18"[..], &length, content].concat()
+}
+
+#[test]
+fn zstd_that_begins_with_a_skippable_frame_is_recognised() {
+    let first = [&skippable(b"size")[..], C_ZSTD, &skippable(b""), C_ZSTD].concat();
+    let mut npy = b"\x93NUMPY\x01\x00\x36\x00".to_vec();
+    npy.extend(b"{'descr': '|u1', 'fortran_order': False, 'shape': (1,)}");
+    npy[8] = (npy.len() - 10) as u8;
+    npy.push(7);
+    // A raw block, in a frame whose header has the size in one byte.
+    let size = npy.len() as u8;
+    let frame = [
+        &b"\x28\xb5\x2f\xfd\x20"[..],
+        &[size, size << 3 | 1, size >> 5, 0],
+        &npy,
+    ]
+    .concat();
+    let folder = Folder::of(&[
+        ("plain", &first),
+        ("named.zst", &first),
+        ("none", &skippable(b"b\na\n")),
+        ("array", &[skippable(b"x"), frame].concat()),
+        ("short", &skippable(b"xyz")[..9]),
+    ]);
+    for name in ["plain", "named.zst"] {
+        folder.sorts(&format!("-f lines {name}"), "c\nc\n");
+        folder.sorts(&format!("-f csv --no-header --by 1 {name}"), "c\nc\n");
+        folder.fails(&format!("-f text {name}"), "line 1: 'c'");
+    }
+    for format in ["lines", "text", "csv --by 1", "tsv --by 1"] {
+        folder.sorts(&format!("-f {format} none"), "");
+        folder.fails(&format!("-f {format} short"), "the zstd data is cut short");
+    }
+    let sorted = sort(&folder, "-f npy array").assert().code(0);
+    assert_eq!(sorted.get_output().stdout, npy);
+    let stdin = sort(&folder, "-f lines").write_stdin(first).assert();
+    stdin.code(0).stdout("c\nc\n");
+    cli(&["check", "-f", "text", "plain"])
+        .current_dir(folder.0.path())
+        .assert()
+        .code(2)
+        .stderr(contains("line 1: 'c'"));
+}
+
+#[test]
+fn compressed_data_that_cannot_be_read_is_no_text() {
+    for (start, tool) in [
+        (&b"\xfd7zXZ\0\0\x04"[..], "xz"),
+        (b"BZh91AY&SY\x01\n", "bzip2"),
+        (b"\x04\x22\x4d\x18\x64\n", "lz4"),
+    ] {
+        let folder = Folder::of(&[("a", start)]);
+        for format in ["lines", "text", "csv --by 1", "tsv --by 1", "npy"] {
+            folder.fails(
+                &format!("-f {format} a -o out"),
+                &format!("a: it is compressed with {tool}: unpack it first"),
+            );
+        }
+        cli(&[
+            "sort", "-q", "--engine", "cpu", "-f", "lines", "a", "-o", "b",
+        ])
+        .args(["--decompress", "none"])
+        .current_dir(folder.0.path())
+        .assert()
+        .code(0);
+        assert!(folder.read("b").starts_with(&start[..4]));
+    }
+    // Text that only begins alike.
+    let folder = Folder::of(&[("a", b"BZh91\nBZh9\n")]);
+    folder.sorts("-f lines a", "BZh9\nBZh91\n");
+}

@@ -117,6 +117,10 @@ fn a_closed_stdin_or_stdout_is_an_error() {
         ("$B sort -f lines in >&-", "stdout is closed"),
         ("$B argsort -f text in >&-", "stdout is closed"),
         ("$B gen random -n 1 >&-", "stdout is closed"),
+        ("$B --help >&-", "stdout is closed"),
+        ("$B --version >&-", "stdout is closed"),
+        ("$B sort -h >&-", "stdout is closed"),
+        ("$B sort --help-all >&-", "stdout is closed"),
     ] {
         is_clean_error(&folder, &shell(&folder, line), line, message);
     }

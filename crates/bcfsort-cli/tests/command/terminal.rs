@@ -125,3 +125,64 @@ fn names_need_not_be_text() {
     sort.assert().code(0);
     run(&[OsStr::new("check"), name], 0);
 }
+
+#[test]
+fn newlines_in_values_are_escaped() {
+    let told_of = |args: &[&str]| told(cli().args(args), 2);
+    for (args, quoted) in [
+        (&["sort", "-S", "1\n"][..], "'1\\n'"),
+        (&["sort", "--sort", "x\n"], "'x\\n'"),
+        (&["sort", "--tuning", "x\n"], "'x\\n'"),
+        (&["--foo\n"], "'--foo\\n'"),
+        (&["so\nrt"], "'so\\nrt'"),
+        (&["gen", "random", "-n", "1\n\n2"], "'1\\n\\n2'"),
+        (&["devices", "a\n\nb"], "'a\\n\\nb'"),
+    ] {
+        let told = told_of(args);
+        assert!(told.contains(quoted), "{args:?}: {told}");
+        let first = told.lines().next().unwrap();
+        assert!(first.contains(quoted), "{args:?}: {told}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn separators_and_quotes_are_any_bytes_and_other_values_text() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let byte = OsStr::from_bytes(b"\xff");
+    let of = |options: &[&OsStr]| {
+        let mut command = cli();
+        command.args(["sort", "--engine", "cpu", "-f", "csv", "--no-header"]);
+        command.args(options);
+        command
+    };
+    let by = [OsStr::new("--by"), OsStr::new("2")];
+    for option in ["-t", "--separator"] {
+        let mut sort = of(&[by[0], by[1], OsStr::new(option), byte]);
+        let sorted = sort.write_stdin(&b"a\xff2\nb\xff1\n"[..]).assert().code(0);
+        assert_eq!(sorted.get_output().stdout, b"b\xff1\na\xff2\n");
+    }
+    let mut sort = of(&[by[0], by[1], OsStr::new("--quote"), byte]);
+    let sorted = sort
+        .write_stdin(&b"\xff,\xff,2\nb,1\n"[..])
+        .assert()
+        .code(0);
+    assert_eq!(sorted.get_output().stdout, b"b,1\n\xff,\xff,2\n");
+    let two = OsStr::from_bytes(b"\xff\xfe");
+    for (options, text) in [
+        (&[by[0], byte][..], "an argument is not UTF-8"),
+        (
+            &[by[0], by[1], OsStr::new("--quote"), two],
+            "is no quote: give one byte",
+        ),
+        (
+            &[by[0], by[1], OsStr::new("--separator"), two],
+            "is no separator of",
+        ),
+    ] {
+        let told = told(of(options).write_stdin(""), 2);
+        assert!(told.contains(text), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
+}

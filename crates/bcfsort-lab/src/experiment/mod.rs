@@ -18,7 +18,7 @@ mod state;
 mod stats;
 
 use crate::measure::Pace;
-use bcfsort_term::args::{Adapter, count, listed, positive};
+use bcfsort_term::args::{Adapter, count, count_in, listed, positive};
 use bcfsort_term::engine::{adapter_named, describe};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{self, Progress};
@@ -120,17 +120,17 @@ pub struct Args {
         long,
         value_name = "FACTOR",
         default_value_t = 4,
-        value_parser = clap::value_parser!(u32).range(2..=4)
+        value_parser = count_in(2..=4)
     )]
     step: u32,
     /// Most keys that the CPU sorts; 0: no CPU baseline
     #[arg(long, value_name = "COUNT", default_value = "2^24", value_parser = count)]
     cpu_max_n: u64,
     /// Timed runs per sorter and data set [default: 7; 3 with --quick]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = count_in(1..=10_000))]
     repeats: Option<u32>,
     /// Seed of the data sets
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count)]
     seed: u64,
     #[command(flatten)]
     adapter: Adapter,
@@ -145,7 +145,7 @@ pub struct Args {
         long,
         value_name = "SECONDS",
         default_value_t = 300,
-        value_parser = clap::value_parser!(u64).range(1..)
+        value_parser = positive
     )]
     peer_timeout: u64,
     /// Start no new data set after this time; the next run continues

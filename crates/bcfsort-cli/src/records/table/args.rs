@@ -8,6 +8,7 @@ use super::{Table, count_of_cells};
 use crate::records::args::RecordKind;
 use crate::records::reader::ChunkReader;
 use bcfsort_term::fault::Fault;
+use std::ffi::OsString;
 
 /// What the rows of tables are sorted by, and what separates their cells.
 #[derive(clap::Args, Debug, Default)]
@@ -32,7 +33,7 @@ pub(crate) struct TableArgs {
     /// Separators and line ends in a quoted cell belong to it, and two quotes in it are one. A
     /// quote that does not begin a cell has no meaning.
     #[arg(long, value_name = "CHAR", hide_short_help = true)]
-    pub(crate) quote: Option<String>,
+    pub(crate) quote: Option<OsString>,
     /// csv, tsv: numbers are written as 1.234,5
     ///
     /// Points may be in front of every third digit before the comma.
@@ -71,13 +72,13 @@ impl TableArgs {
         let separator = separator.unwrap_or(default_separator);
         let quote = match self.quote.as_deref() {
             None => default_quote,
-            Some("none") => None,
-            Some(text) => match text.as_bytes() {
+            Some(text) if text == "none" => None,
+            Some(text) => match text.as_encoded_bytes() {
                 &[quote] if !matches!(quote, b'\n' | b'\r') => Some(quote),
                 _ => {
                     return Err(Fault::Usage(format!(
                         "--quote '{}' is no quote: give one byte, or none",
-                        text.escape_debug()
+                        text.to_string_lossy().escape_debug()
                     )));
                 }
             },

@@ -86,10 +86,10 @@ impl Dialect {
         if limit >= bytes.len() {
             return bytes.len();
         }
-        if !self.has_quotes(&bytes[..limit])
-            && let Some(end) = memchr::memrchr(self.line_end, &bytes[..limit])
-        {
-            return end + 1;
+        if !self.has_quotes(&bytes[..limit]) {
+            if let Some(end) = memchr::memrchr(self.line_end, &bytes[..limit]) {
+                return end + 1;
+            }
         }
         let fitting = self.row_ends(bytes).take_while(|&end| end <= limit).last();
         fitting

@@ -47,7 +47,7 @@ fn tabs_separate_cells_that_have_no_quotes() {
         let told = format!("--quote '{quote}' is no quote: give one byte, or none");
         let args = TableArgs {
             by: Some("1".to_owned()),
-            quote: Some(quote.to_owned()),
+            quote: Some(quote.into()),
             ..TableArgs::default()
         };
         let error = args.plan(Csv, None, false).err().expect(&told);
