@@ -20,7 +20,8 @@ OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 # and rebuild the dependencies.
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
-.PHONY: help setup demo build-demo test test-gpu test-others test-all portability cross lint \
+.PHONY: help setup demo build-demo test test-gpu test-others test-all kernels-of-tests \
+	portability cross lint \
 	package deny advisories api peers figures docs python datafusion ballista web test-web
 
 help: ## list the targets
@@ -54,6 +55,9 @@ test-others:
 test-all: ## run every test with all of its cases, and the portability gates; note what has passed
 	bash .ci/prove all-cases
 	bash .ci/prove portability
+
+kernels-of-tests: setup ## make the table of tests/README.md anew, from a run of these tests
+	@bash .ci/kernels-of-tests
 
 portability: setup ## examine every kernel as the compilers of Vulkan, Metal, DX12 and browsers do
 	@bash .ci/portability

@@ -41,7 +41,11 @@ fn padded(line: u32, position: u32) -> u32 {
     return line * (W + 1u) + position;
 }
 
-// The number of this workgroup. A dispatch of more than 65,535 workgroups is two-dimensional.
+// The number of a workgroup.
+//
+// A dispatch of more than 65,535 workgroups is two-dimensional. A long sort is dispatched in parts:
+// the first workgroup of a part is a parameter, `first`, which a kernel adds.
+
 fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return group.y * groups.x + group.x;
 }
@@ -311,7 +315,7 @@ fn copy_run(pair: Pair, t: u32) {
     }
 }
 
-// Uses lib/bank_matrix, lib/io, lib/key, lib/tile, merge/pairs.
+// Uses lib/bank_matrix, lib/io, lib/key, lib/tile, lib/workgroup, merge/pairs.
 //
 // BINARY-MERGE: page-wise merge of pairs of sorted runs (paper, section 3.2 and Algorithm 5).
 //

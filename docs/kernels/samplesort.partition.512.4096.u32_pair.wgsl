@@ -45,16 +45,6 @@ fn pick(a: Record, b: Record, condition: bool) -> Record {
 
 alias Key = u32;
 
-// The order-preserving map of src/key.rs.
-fn encode_key(key: Key, sign: vec2<u32>, flip: vec2<u32>) -> Key {
-    return key ^ ((0u - (key >> 31u)) & sign.x) ^ flip.x;
-}
-
-fn decode_key(key: Key, sign: vec2<u32>, flip: vec2<u32>) -> Key {
-    let bits = key ^ flip.x;
-    return bits ^ ((0u - (bits >> 31u)) & sign.x);
-}
-
 // A record is a key of one word and a value; equal keys are ordered by value.
 
 fn record_of(key: Key, value: u32) -> Record {
@@ -67,6 +57,24 @@ fn key_of(r: Record) -> Key {
 
 fn value_of(r: Record) -> u32 {
     return r.x;
+}
+
+fn encode_key(key: u32, sign: vec2<u32>, flip: vec2<u32>) -> u32 {
+    return key ^ ((0u - (key >> 31u)) & sign.x) ^ flip.x;
+}
+
+fn decode_key(key: u32, sign: vec2<u32>, flip: vec2<u32>) -> u32 {
+    let bits = key ^ flip.x;
+    return bits ^ ((0u - (bits >> 31u)) & sign.x);
+}
+
+// The number of a workgroup.
+//
+// A dispatch of more than 65,535 workgroups is two-dimensional. A long sort is dispatched in parts:
+// the first workgroup of a part is a parameter, `first`, which a kernel adds.
+
+fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return group.y * groups.x + group.x;
 }
 
 // Parameters of all sample-sort kernels; each kernel reads the ones it needs.
@@ -120,12 +128,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 
-// The number of a workgroup in a two-dimensional dispatch.
-fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return params.first + group.y * groups.x + group.x;
-}
-
-// Maps of keys, at the first read and at the last write: see src/key.rs.
+// Maps of keys, at the first read and at the last write: see lib/key_map.wgsl.
 
 // Maps a record that was read to the record to compare.
 fn encode_source(r: Record) -> Record {
@@ -414,8 +417,8 @@ fn exclusive_sum(lane: u32, value: u32) -> u32 {
     return scan_cells[scan_cell(min(lane, VALUES - 1u))];
 }
 
-// Uses lib/scan, samplesort/io, samplesort/maps, samplesort/params, samplesort/segments,
-// samplesort/shape, samplesort/tile.
+// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/io, samplesort/maps, samplesort/params,
+// samplesort/segments, samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, partition: moves the records of a segment to its children.
 //
@@ -449,7 +452,7 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let number = workgroup_number(group, groups);
+    let number = params.first + workgroup_number(group, groups);
     if number >= params.end || number >= tiles() {
         return;
     }

@@ -39,16 +39,6 @@ fn pick(a: Record, b: Record, condition: bool) -> Record {
 
 alias Key = u32;
 
-// The order-preserving map of src/key.rs.
-fn encode_key(key: Key, sign: vec2<u32>, flip: vec2<u32>) -> Key {
-    return key ^ ((0u - (key >> 31u)) & sign.x) ^ flip.x;
-}
-
-fn decode_key(key: Key, sign: vec2<u32>, flip: vec2<u32>) -> Key {
-    let bits = key ^ flip.x;
-    return bits ^ ((0u - (bits >> 31u)) & sign.x);
-}
-
 // A record is a key of one word.
 
 fn record_of(key: Key, value: u32) -> Record {
@@ -61,6 +51,24 @@ fn key_of(r: Record) -> Key {
 
 fn value_of(r: Record) -> u32 {
     return 0u;
+}
+
+fn encode_key(key: u32, sign: vec2<u32>, flip: vec2<u32>) -> u32 {
+    return key ^ ((0u - (key >> 31u)) & sign.x) ^ flip.x;
+}
+
+fn decode_key(key: u32, sign: vec2<u32>, flip: vec2<u32>) -> u32 {
+    let bits = key ^ flip.x;
+    return bits ^ ((0u - (bits >> 31u)) & sign.x);
+}
+
+// The number of a workgroup.
+//
+// A dispatch of more than 65,535 workgroups is two-dimensional. A long sort is dispatched in parts:
+// the first workgroup of a part is a parameter, `first`, which a kernel adds.
+
+fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return group.y * groups.x + group.x;
 }
 
 // Parameters of all sample-sort kernels; each kernel reads the ones it needs.
@@ -114,12 +122,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 
-// The number of a workgroup in a two-dimensional dispatch.
-fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return params.first + group.y * groups.x + group.x;
-}
-
-// Maps of keys, at the first read and at the last write: see src/key.rs.
+// Maps of keys, at the first read and at the last write: see lib/key_map.wgsl.
 
 // Maps a record that was read to the record to compare.
 fn encode_source(r: Record) -> Record {
@@ -167,11 +170,16 @@ fn store_target(i: u32, r: Record) {
     target_keys[i] = key_of(r);
 }
 
-// Lines of a tile, and the distance of those of a far column.
+// Lines of a tile of SORT_TILE records, EACH (16 or 32) in a line: one for each lane. FAR_BITS: the
+// bits of a line's number but for four, 0 to 4.
 const LINES: u32 = SORT_TILE / EACH;
+
+// The distance of the lines of a far column; those of a near one are neighbours.
 const STRIDE: u32 = LINES / 16u;
 
-// The places of 16 cells in an array.
+// The places of 16 cells in an array: those of a lane's line (`line_at`), or of its column
+// (`column_at`). `half`: lines of the column in half a block where a merge begins; 0 in other
+// passes.
 struct Places {
     a: vec4<u32>,
     b: vec4<u32>,
@@ -179,10 +187,9 @@ struct Places {
     d: vec4<u32>,
 }
 
-// The places of cells whose numbers, or the numbers of whose lines, have more bits than those of the
-// cell at `first`. Each bit of a number flips some bits of a place, and adds to the others, the same
-// for all lanes: `flips` and `steps` of the bits 1, 2, 4 and 8. (To flip them all is right, too; but
-// the sum is in the address of a load, at no cost.)
+// Cell i is at `first`, changed by each bit of i: bit b flips the bits `flips[b]` of the place, and
+// adds `steps[b]`. Both are the same for all lanes. (Steps could be flips, too, but a sum is part
+// of a load's address and costs nothing.)
 fn places(first: u32, flips: vec4<u32>, steps: vec4<u32>) -> Places {
     let a = vec4<u32>(first) ^ vec4<u32>(0u, flips.x, flips.y, flips.x ^ flips.y);
     let b = a ^ vec4<u32>(flips.z);
@@ -197,11 +204,17 @@ fn places(first: u32, flips: vec4<u32>, steps: vec4<u32>) -> Places {
     );
 }
 
-// The flips of an upper half, for that of the cells 1, 2, 4 and 8 that begins it. `half`: its number,
-// or 0 where no cell is in an upper half.
+// What an upper half adds to the flips. The cells with bit `half` of their number (1, 2, 4 or 8; 0
+// for none) are the upper half, and `flips` leads to the opposite cell.
 fn upper(half: u32, flips: u32) -> vec4<u32> {
     let begins = vec4<u32>(half) == vec4<u32>(1u, 2u, 4u, 8u);
     return select(vec4<u32>(0u), vec4<u32>(flips), begins);
+}
+
+// The first line of a lane's column: 16 consecutive lines if `stride` is 1, or those whose numbers
+// differ in the upper bits if it is STRIDE.
+fn first_line(lane: u32, stride: u32) -> u32 {
+    return select(lane / 16u * 16u, lane / 16u, stride > 1u);
 }
 
 var<workgroup> tile_words: array<u32, LINES * 16u>;
@@ -210,6 +223,8 @@ fn word_place(line: u32, cell: u32) -> u32 {
     return (line ^ ((line >> 4u) & 1u)) * 16u + (cell ^ ((line >> 1u) & 15u));
 }
 
+// What the bits of a line's number flip in a place, and what they add. Bit 0 is flipped, since bit
+// 4 is, too.
 fn word_flips(line: vec4<u32>) -> vec4<u32> {
     let low = (line >> vec4<u32>(1u)) & vec4<u32>(15u);
     return low | (((line ^ (line >> vec4<u32>(4u))) & vec4<u32>(1u)) * 16u);
@@ -220,7 +235,7 @@ fn word_steps(line: vec4<u32>) -> vec4<u32> {
 }
 
 fn word_column(lane: u32, stride: u32, half: u32) -> Places {
-    let first = word_place(select(lane / 16u * 16u, lane / 16u, stride > 1u), lane % 16u);
+    let first = word_place(first_line(lane, stride), lane % 16u);
     let opposite = upper(half, word_place(stride - 1u, 15u));
     let lines = vec4<u32>(1u, 2u, 4u, 8u) * stride;
     return places(first, word_flips(lines) ^ opposite, word_steps(lines));
@@ -242,16 +257,6 @@ fn load(at: u32) -> u32 {
 
 fn store(at: u32, cell: u32) {
     tile_words[at] = cell;
-}
-
-// A record of the sorted tile.
-fn tile_load(i: u32) -> u32 {
-    return tile_words[word_place(i / EACH, i % EACH)];
-}
-
-// The position of record `i` of those that a lane fetches: a warp fetches contiguous records.
-fn position_of(blocks: Blocks, lane: u32, i: u32) -> u32 {
-    return select(blocks.low, blocks.high, i >= EACH / 2u) + i * LINES + lane;
 }
 
 // Cells of one record.
@@ -392,6 +397,20 @@ fn store_cells(at: Places, cells: Cells) {
     store(at.d.w, cells.c15);
 }
 
+// The position of record `i` of those that a lane fetches: a warp fetches contiguous records.
+fn position_of(blocks: Blocks, lane: u32, i: u32) -> u32 {
+    return select(blocks.low, blocks.high, i >= EACH / 2u) + i * LINES + lane;
+}
+
+// Maps the fetched keys, where a sort has to.
+fn mapped(cells: Cells) -> Cells {
+    if maps_source() {
+        return encode_cells(cells);
+    }
+    return cells;
+}
+
+// 63 comparators, written by src/samplesort/networks.rs.
 fn sort_line(cells: Cells) -> Cells {
     var r0 = cells.c0;
     var r1 = cells.c1;
@@ -475,6 +494,7 @@ fn sort_line(cells: Cells) -> Cells {
     return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
+// 32 comparators, written by src/samplesort/networks.rs.
 fn merge_line(cells: Cells) -> Cells {
     var r0 = cells.c0;
     var r1 = cells.c1;
@@ -527,6 +547,7 @@ fn merge_line(cells: Cells) -> Cells {
     return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
+// 8 comparators, written by src/samplesort/networks.rs.
 fn cross_1(cells: Cells) -> Cells {
     var r0 = cells.c0;
     var r1 = cells.c1;
@@ -555,6 +576,7 @@ fn cross_1(cells: Cells) -> Cells {
     return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
+// 16 comparators, written by src/samplesort/networks.rs.
 fn cross_2(cells: Cells) -> Cells {
     var r0 = cells.c0;
     var r1 = cells.c1;
@@ -591,6 +613,7 @@ fn cross_2(cells: Cells) -> Cells {
     return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
+// 24 comparators, written by src/samplesort/networks.rs.
 fn cross_3(cells: Cells) -> Cells {
     var r0 = cells.c0;
     var r1 = cells.c1;
@@ -635,6 +658,7 @@ fn cross_3(cells: Cells) -> Cells {
     return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
+// 32 comparators, written by src/samplesort/networks.rs.
 fn cross_4(cells: Cells) -> Cells {
     var r0 = cells.c0;
     var r1 = cells.c1;
@@ -687,6 +711,7 @@ fn cross_4(cells: Cells) -> Cells {
     return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
+// 32 comparators, written by src/samplesort/networks.rs.
 fn clean(cells: Cells) -> Cells {
     var r0 = cells.c0;
     var r1 = cells.c1;
@@ -739,46 +764,26 @@ fn clean(cells: Cells) -> Cells {
     return Cells(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15);
 }
 
+// The passes over columns, one function for each size of block: a lane compares cells as soon as
+// they are loaded.
 
-// The passes over columns, one function each: a lane compares cells as soon as they are loaded.
-
-fn merge_near_1(lane: u32) {
-    let at = column_at(lane, 1u, 1u);
+fn merge_1(lane: u32, stride: u32) {
+    let at = column_at(lane, stride, 1u);
     store_cells(at, cross_1(load_cells(at)));
 }
 
-fn merge_near_2(lane: u32) {
-    let at = column_at(lane, 1u, 2u);
+fn merge_2(lane: u32, stride: u32) {
+    let at = column_at(lane, stride, 2u);
     store_cells(at, cross_2(load_cells(at)));
 }
 
-fn merge_near_3(lane: u32) {
-    let at = column_at(lane, 1u, 4u);
+fn merge_3(lane: u32, stride: u32) {
+    let at = column_at(lane, stride, 4u);
     store_cells(at, cross_3(load_cells(at)));
 }
 
-fn merge_near_4(lane: u32) {
-    let at = column_at(lane, 1u, 8u);
-    store_cells(at, cross_4(load_cells(at)));
-}
-
-fn merge_far_1(lane: u32) {
-    let at = column_at(lane, STRIDE, 1u);
-    store_cells(at, cross_1(load_cells(at)));
-}
-
-fn merge_far_2(lane: u32) {
-    let at = column_at(lane, STRIDE, 2u);
-    store_cells(at, cross_2(load_cells(at)));
-}
-
-fn merge_far_3(lane: u32) {
-    let at = column_at(lane, STRIDE, 4u);
-    store_cells(at, cross_3(load_cells(at)));
-}
-
-fn merge_far_4(lane: u32) {
-    let at = column_at(lane, STRIDE, 8u);
+fn merge_4(lane: u32, stride: u32) {
+    let at = column_at(lane, stride, 8u);
     store_cells(at, cross_4(load_cells(at)));
 }
 
@@ -787,20 +792,22 @@ fn clean_near(lane: u32) {
     store_cells(at, clean(load_cells(at)));
 }
 
-// Merges 2^k lines but for the lines themselves. Of more than 16 lines, far ones are compared first.
+// Compares lines with lines, to merge 2^k of them. Of more than 16 lines, far ones are compared
+// first. k is at most 4 + FAR_BITS, which is a constant: a compiler drops the passes that do not
+// occur.
 fn merge_columns(k: u32, lane: u32) {
     workgroupBarrier();
     switch k {
-        case 1u: { merge_near_1(lane); }
-        case 2u: { merge_near_2(lane); }
-        case 3u: { merge_near_3(lane); }
-        case 4u: { merge_near_4(lane); }
+        case 1u: { merge_1(lane, 1u); }
+        case 2u: { merge_2(lane, 1u); }
+        case 3u: { merge_3(lane, 1u); }
+        case 4u: { merge_4(lane, 1u); }
         default: {
             switch k - FAR_BITS {
-                case 1u: { if FAR_BITS >= 4u { merge_far_1(lane); } }
-                case 2u: { if FAR_BITS >= 3u { merge_far_2(lane); } }
-                case 3u: { if FAR_BITS >= 2u { merge_far_3(lane); } }
-                default: { if FAR_BITS >= 1u { merge_far_4(lane); } }
+                case 1u: { if FAR_BITS >= 4u { merge_1(lane, STRIDE); } }
+                case 2u: { if FAR_BITS >= 3u { merge_2(lane, STRIDE); } }
+                case 3u: { if FAR_BITS >= 2u { merge_3(lane, STRIDE); } }
+                default: { if FAR_BITS >= 1u { merge_4(lane, STRIDE); } }
             }
         }
     }
@@ -808,14 +815,6 @@ fn merge_columns(k: u32, lane: u32) {
         workgroupBarrier();
         clean_near(lane);
     }
-}
-
-// Maps the fetched keys, where a sort has to.
-fn mapped(cells: Cells) -> Cells {
-    if maps_source() {
-        return encode_cells(cells);
-    }
-    return cells;
 }
 
 // Replaces a fetched record with padding. Only the tile's first 32 records may be before the item.
@@ -833,7 +832,7 @@ fn sort_lines(blocks: Blocks, lane: u32) {
     store_cells(line_at(lane), sort_line(pad_cells(blocks, lane, cells)));
 }
 
-// Fetches a tile, and sorts the first `count` records, a power of two.
+// Fetches a tile and sorts it. `count`: SORT_TILE; of samples, which may be fewer, a power of two.
 fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     sort_lines(blocks, lane);
     for (var k = 1u; (EACH << k) <= count; k++) {
@@ -845,7 +844,7 @@ fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     workgroupBarrier();
 }
 
-// A lane's part of the sorted records: a warp writes contiguous memory.
+// A lane's part of the sorted records: cell i is record `i * LINES + lane`, as `position_of` says.
 fn load_part(lane: u32) -> Cells {
     return load_cells(column_at(lane, STRIDE, 0u));
 }
@@ -916,8 +915,8 @@ fn put_tile(blocks: Blocks, lane: u32) {
     put_cells(blocks, lane, cells);
 }
 
-// Uses samplesort/cells, samplesort/io, samplesort/maps, samplesort/params, samplesort/shape,
-// samplesort/tile_sort.
+// Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/io, samplesort/maps,
+// samplesort/params, samplesort/shape, samplesort/tile_sort.
 //
 // SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records in workgroup memory. Items are from
 // the list of `table`, or each tile of all records is an item.
@@ -1026,7 +1025,8 @@ fn main(
 ) {
     let stride = groups.x * groups.y;
     let all = min(items_of_all(), params.end);
-    for (var number = workgroup_number(group, groups); number < all; number += stride) {
+    let own = params.first + workgroup_number(group, groups);
+    for (var number = own; number < all; number += stride) {
         let item = item_at(number);
         let start = item.start;
         let end = item.start + item.count;

@@ -1,4 +1,5 @@
-// Uses base_case/fill_matrix, base_case/transpose, lib/bank_matrix, lib/io, lib/key, lib/tile.
+// Uses base_case/fill_matrix, base_case/transpose, lib/bank_matrix, lib/io, lib/key, lib/tile,
+// lib/workgroup.
 //
 // SHEARSORT-LONG, transposing form (paper, section 3.1, "Bank-conflict free computation on
 // non-square matrices" in the appendix, and Algorithms 3 to 5).

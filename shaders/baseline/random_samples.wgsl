@@ -1,4 +1,4 @@
-// Uses lib/bank_matrix, lib/key.
+// Uses lib/bank_matrix, lib/key, lib/workgroup.
 //
 // warpsort, step 3: samples of the input at random positions, from which splitters are chosen (Ye,
 // Fan, Lin, Yuan and Ienne, IPDPS 2010, section III).

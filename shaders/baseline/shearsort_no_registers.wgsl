@@ -1,4 +1,5 @@
-// Uses base_case/fill_matrix, base_case/transpose, lib/bank_matrix, lib/io, lib/key, lib/tile.
+// Uses base_case/fill_matrix, base_case/transpose, lib/bank_matrix, lib/io, lib/key, lib/tile,
+// lib/workgroup.
 //
 // SHEARSORT with every comparator in workgroup memory: the paper's baseline "without register
 // optimization" (appendix "Register optimization").

@@ -1,4 +1,4 @@
-// Uses lib/bank_matrix.
+// Uses lib/bank_matrix, lib/workgroup.
 //
 // The offset of each run's part of each bucket (paper, section 3.2, and Algorithm 6, last loop).
 //

@@ -1,4 +1,4 @@
-// Uses lib/bank_matrix, lib/key.
+// Uses lib/bank_matrix, lib/key, lib/workgroup.
 //
 // Ranks of the splitters in each run (paper, section 3.2, "Distribution", and Algorithm 6).
 //

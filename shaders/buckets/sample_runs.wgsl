@@ -1,4 +1,4 @@
-// Uses lib/bank_matrix, lib/key.
+// Uses lib/bank_matrix, lib/key, lib/workgroup.
 //
 // Regular samples of each sorted run (paper, section 3.2, "Distribution", and Algorithm 6).
 //

@@ -1,4 +1,4 @@
-// Uses layout/params, lib/bank_matrix, lib/scan.
+// Uses layout/params, lib/scan, lib/workgroup.
 //
 // COUNTING SORT of keys of 16 bits, third phase: the end of each key's copies.
 //

@@ -1,4 +1,4 @@
-// Uses layout/each_item, layout/params, lib/bank_matrix.
+// Uses layout/each_item, layout/params, lib/workgroup.
 //
 // CLEAR: writes params.words words of 0 to `destination`.
 //

@@ -1,4 +1,4 @@
-// Uses layout/params, lib/bank_matrix.
+// Uses layout/params, lib/workgroup.
 //
 // COUNTING SORT of keys of 8 or 16 bits, first phase: the histogram of the keys, by their bits.
 //

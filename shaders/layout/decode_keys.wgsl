@@ -1,4 +1,4 @@
-// Uses layout/each_item, layout/key_map, layout/params, layout/sorted, lib/bank_matrix.
+// Uses layout/each_item, layout/params, layout/sorted, lib/key_map, lib/workgroup.
 //
 // DECODE: keys of 8, 16 or 32 bits from sorted words, or from the histogram of a counting sort.
 //
@@ -23,8 +23,8 @@ fn item(i: u32) {
         var stored = destination[word];
         var known = 0u;
         for (var at = begin; at < end; at++) {
-            let ordered = vec2<u32>(key_at(at - params.key_first, &known), 0u);
-            let key = from_ordered(ordered).x >> (32u - bits);
+            let ordered = key_at(at - params.key_first, &known);
+            let key = decode_key(ordered, key_sign(), key_flip()) >> (32u - bits);
             let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
             stored = (stored & ~(mask << shift)) | (key << shift);
         }

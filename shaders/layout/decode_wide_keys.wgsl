@@ -1,4 +1,4 @@
-// Uses layout/each_item, layout/key_map, layout/params, layout/sorted, lib/bank_matrix.
+// Uses layout/each_item, layout/params, layout/sorted, lib/key_map, lib/workgroup.
 //
 // DECODE: keys of 64 bits from sorted words.
 //
@@ -14,7 +14,7 @@
 
 fn item(i: u32) {
     if i < params.len {
-        let key = from_ordered(key_at(i));
+        let key = decode_key(key_at(i), key_sign(), key_flip());
         let at = 2u * (params.key_first + i);
         destination[at] = key.x;
         destination[at + 1u] = key.y;

@@ -1,5 +1,5 @@
-// Uses layout/each_item, layout/key_map, layout/load, layout/params, layout/records,
-// layout/segments, lib/bank_matrix.
+// Uses layout/each_item, layout/load, layout/params, layout/records, layout/segments, lib/key_map,
+// lib/workgroup.
 //
 // ENCODE: composes the records of a sort of words from the user's keys.
 //

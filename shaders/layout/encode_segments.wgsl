@@ -1,4 +1,4 @@
-// Uses layout/each_item, layout/params, layout/records, layout/segments, lib/bank_matrix.
+// Uses layout/each_item, layout/params, layout/records, layout/segments, lib/workgroup.
 //
 // ENCODE, second pass of a segmented argsort of 64-bit keys: the segment of each record, in the
 // order of the first pass.

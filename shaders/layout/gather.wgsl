@@ -1,4 +1,4 @@
-// Uses layout/each_item, layout/params, layout/row, lib/bank_matrix.
+// Uses layout/each_item, layout/params, layout/row, lib/workgroup.
 //
 // GATHER: moves payload rows to sorted order, or copies them. Also copies keys to the buffer where
 // a mergesort begins.

@@ -1,4 +1,4 @@
-// Uses layout/each_item, layout/params, lib/bank_matrix.
+// Uses layout/each_item, layout/params, lib/workgroup.
 //
 // IOTA: writes 0, 1, 2 and so on.
 //

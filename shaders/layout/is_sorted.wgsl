@@ -1,4 +1,4 @@
-// Uses layout/key_map, layout/load, layout/params, lib/bank_matrix.
+// Uses layout/load, layout/params, lib/key_map, lib/workgroup.
 //
 // IS_SORTED: finds the first of the user's keys that is out of order.
 //

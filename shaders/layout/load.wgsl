@@ -15,7 +15,7 @@ fn load_key(i: u32) -> vec2<u32> {
     let bits = 32u >> params.key_shift;
     let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
     let word = (source[at >> params.key_shift] >> shift) << (32u - bits);
-    return to_ordered(vec2<u32>(word, 0u));
+    return vec2<u32>(encode_key(word, key_sign(), key_flip()), 0u);
 }
 
 // ---- wide_keys
@@ -29,5 +29,5 @@ fn load_key(i: u32) -> vec2<u32> {
 // The mapped key of a record: the low word and the high word.
 fn load_key(i: u32) -> vec2<u32> {
     let at = 2u * (params.key_first + i * params.key_stride);
-    return to_ordered(vec2<u32>(source[at], source[at + 1u]));
+    return encode_key(vec2<u32>(source[at], source[at + 1u]), key_sign(), key_flip());
 }

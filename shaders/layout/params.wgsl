@@ -10,7 +10,7 @@ struct Params {
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
-    // The map of keys: see key_map.wgsl.
+    // The map of keys: see lib/key_map.wgsl.
     sign_low: u32,
     sign_high: u32,
     flip_low: u32,
@@ -34,3 +34,11 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
+
+fn key_sign() -> vec2<u32> {
+    return vec2<u32>(params.sign_low, params.sign_high);
+}
+
+fn key_flip() -> vec2<u32> {
+    return vec2<u32>(params.flip_low, params.flip_high);
+}

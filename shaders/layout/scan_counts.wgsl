@@ -1,4 +1,4 @@
-// Uses layout/key_map, layout/params, lib/bank_matrix, lib/scan.
+// Uses layout/params, lib/key_map, lib/scan, lib/workgroup.
 //
 // COUNTING SORT of keys of 8 or 16 bits, second phase: prefix sums within each workgroup's bins.
 //
@@ -29,8 +29,8 @@ fn main(
     for (var j = 0u; j < 8u; j++) {
         count[j] = 0u;
         if first + j < bins {
-            let ordered = vec2<u32>((first + j) << params.unused, 0u);
-            let key = from_ordered(ordered).x >> params.unused;
+            let ordered = (first + j) << params.unused;
+            let key = decode_key(ordered, key_sign(), key_flip()) >> params.unused;
             for (var table = 0u; table < params.tables; table++) {
                 count[j] += counts[table * bins + key];
             }

@@ -1,4 +1,4 @@
-// Uses lib/bank_matrix.
+// Uses lib/workgroup.
 //
 // SET_COUNT: copies the number of records from a user buffer to the parameters of all other
 // dispatches (indirect count).

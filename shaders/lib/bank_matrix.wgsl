@@ -12,8 +12,3 @@ fn cell(bank: u32, column: u32) -> u32 {
 fn padded(line: u32, position: u32) -> u32 {
     return line * (W + 1u) + position;
 }
-
-// The number of this workgroup. A dispatch of more than 65,535 workgroups is two-dimensional.
-fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return group.y * groups.x + group.x;
-}

@@ -1,4 +1,5 @@
-// Uses lib/bank_matrix, prefix_sums/params, prefix_sums/tile_matrix, prefix_sums/value.
+// Uses lib/bank_matrix, lib/workgroup, prefix_sums/params, prefix_sums/tile_matrix,
+// prefix_sums/value.
 //
 // Colored prefix sums, phase 2: from the tiles' sums to their offsets (paper, Appendix A).
 //

@@ -1,5 +1,5 @@
-// Uses lib/bank_matrix, prefix_sums/conflict_free, prefix_sums/naive, prefix_sums/params,
-// prefix_sums/tile_matrix, prefix_sums/value.
+// Uses lib/bank_matrix, lib/workgroup, prefix_sums/conflict_free, prefix_sums/naive,
+// prefix_sums/params, prefix_sums/tile_matrix, prefix_sums/value.
 //
 // Colored prefix sums, phase 1: the sums of each tile, one per color (paper, introduction and
 // Appendix A).

@@ -1,6 +1,6 @@
-// 16 cells of a tile in registers, as a line or a lane's part of a column: a structure, since a
-// network over an array of registers compiles ten times slower on NVIDIA's driver than one over named
-// variables. Its functions do one thing to each cell.
+// 16 cells of a tile in registers: a line, or a lane's part of a column. They are members of a
+// structure and not an array: see src/samplesort/networks.rs. Each function does one thing to each
+// cell.
 //
 // No bank conflict: see tile_sort.wgsl.
 
@@ -212,35 +212,4 @@ fn put_cells(blocks: Blocks, lane: u32, cells: Cells) {
     put_cell(blocks, lane, 13u, cells.c13);
     put_cell(blocks, lane, 14u, cells.c14);
     put_cell(blocks, lane, 15u, cells.c15);
-}
-
-// ---- part_of_two_records
-
-// A lane's part of the sorted records: a warp writes contiguous memory, half of each cell a lane.
-fn load_part(lane: u32) -> Cells {
-    let distance = LINES / EACH;
-    let lines = vec4<u32>(2u, 4u, 8u, 16u) * distance;
-    let first = pair_place(lane / EACH, lane % EACH / 2u);
-    let x = places(first, pair_flips(lines), pair_steps(lines));
-    let next = vec4<u32>(pair_place(distance, 0u));
-    let y = Places(x.a ^ next, x.b ^ next, x.c ^ next, x.d ^ next);
-    let half = lane % 2u;
-    return Cells(
-        Cell(tile_pairs[x.a.x][half], tile_pairs[y.a.x][half]),
-        Cell(tile_pairs[x.a.y][half], tile_pairs[y.a.y][half]),
-        Cell(tile_pairs[x.a.z][half], tile_pairs[y.a.z][half]),
-        Cell(tile_pairs[x.a.w][half], tile_pairs[y.a.w][half]),
-        Cell(tile_pairs[x.b.x][half], tile_pairs[y.b.x][half]),
-        Cell(tile_pairs[x.b.y][half], tile_pairs[y.b.y][half]),
-        Cell(tile_pairs[x.b.z][half], tile_pairs[y.b.z][half]),
-        Cell(tile_pairs[x.b.w][half], tile_pairs[y.b.w][half]),
-        Cell(tile_pairs[x.c.x][half], tile_pairs[y.c.x][half]),
-        Cell(tile_pairs[x.c.y][half], tile_pairs[y.c.y][half]),
-        Cell(tile_pairs[x.c.z][half], tile_pairs[y.c.z][half]),
-        Cell(tile_pairs[x.c.w][half], tile_pairs[y.c.w][half]),
-        Cell(tile_pairs[x.d.x][half], tile_pairs[y.d.x][half]),
-        Cell(tile_pairs[x.d.y][half], tile_pairs[y.d.y][half]),
-        Cell(tile_pairs[x.d.z][half], tile_pairs[y.d.z][half]),
-        Cell(tile_pairs[x.d.w][half], tile_pairs[y.d.w][half]),
-    );
 }

@@ -1,5 +1,5 @@
-// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/segments, samplesort/shape,
-// samplesort/tile.
+// Uses lib/key_map, lib/workgroup, samplesort/io, samplesort/maps, samplesort/params,
+// samplesort/segments, samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, count: the histogram of each segment's records by child.
 //
@@ -40,7 +40,7 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let first = workgroup_number(group, groups) * params.group_tiles;
+    let first = (params.first + workgroup_number(group, groups)) * params.group_tiles;
     let end = min(params.end * params.group_tiles, tiles());
     var segment = 0xffffffffu;
     for (var number = first; number < min(end, first + params.group_tiles); number++) {

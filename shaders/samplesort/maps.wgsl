@@ -1,4 +1,4 @@
-// Maps of keys, at the first read and at the last write: see src/key.rs.
+// Maps of keys, at the first read and at the last write: see lib/key_map.wgsl.
 
 // Maps a record that was read to the record to compare.
 fn encode_source(r: Record) -> Record {

@@ -1,4 +1,5 @@
-// Uses samplesort/io, samplesort/maps, samplesort/params, samplesort/shape.
+// Uses lib/key_map, lib/workgroup, samplesort/io, samplesort/maps, samplesort/params,
+// samplesort/shape.
 //
 // SAMPLE SORT, merge: merges a few sorted tiles at once, by rank. A record's rank is the sum of the
 // numbers of records before it: in its own tile, its position; in every other tile, found by binary
@@ -7,7 +8,7 @@
 // A workgroup has LANES consecutive records of one tile. The searches of a lane in all other tiles
 // advance together: all probes of a level are issued before any of them is used.
 //
-// No workgroup memory. It takes n tiles log2(tile) probes, so it suits few tiles only.
+// No workgroup memory. It takes 15 n (log2(tile) + 1) probes, so it suits few tiles only.
 
 // The start of the i-th tile, leaving out a record's own tile. It may be past the last record.
 fn other_tile(i: u32, own: u32) -> u32 {
@@ -30,8 +31,11 @@ fn records_from(start: u32, end: u32) -> u32 {
     return min(end, params.len) - min(start, params.len);
 }
 
-// The number of records in the other sorted tiles that precede a record, by 15 binary searches at a
-// time: in a loop over the tiles each would wait for the one before.
+// The number of records in the other sorted tiles that precede a record, by 15 binary searches side
+// by side: in a loop over the tiles each would wait for the one before.
+//
+// A rank is 0 to params.tile, so the step of 1 comes twice. The second time is written out: as a
+// last round of the loop it made a sort of 2^14 `u32` keys 4 % slower on an H200.
 fn rank_in_others(own: u32, r: Record) -> u32 {
     let start0 = other_tile(0u, own);
     let start1 = other_tile(1u, own);
@@ -150,7 +154,7 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let first = workgroup_number(group, groups) * LANES;
+    let first = (params.first + workgroup_number(group, groups)) * LANES;
     let own = first / params.tile;
     let index = first + lane;
     if index >= params.len {

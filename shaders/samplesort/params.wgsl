@@ -48,8 +48,3 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-
-// The number of a workgroup in a two-dimensional dispatch.
-fn workgroup_number(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return params.first + group.y * groups.x + group.x;
-}

@@ -1,5 +1,5 @@
-// Uses lib/scan, samplesort/io, samplesort/maps, samplesort/params, samplesort/segments,
-// samplesort/shape, samplesort/tile.
+// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/io, samplesort/maps, samplesort/params,
+// samplesort/segments, samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, partition: moves the records of a segment to its children.
 //
@@ -33,7 +33,7 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let number = workgroup_number(group, groups);
+    let number = params.first + workgroup_number(group, groups);
     if number >= params.end || number >= tiles() {
         return;
     }

@@ -1,5 +1,5 @@
-// Uses samplesort/cells, samplesort/io, samplesort/maps, samplesort/params, samplesort/shape,
-// samplesort/tile_sort.
+// Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/io, samplesort/maps,
+// samplesort/params, samplesort/shape, samplesort/tile_sort.
 //
 // SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records in workgroup memory. Items are from
 // the list of `table`, or each tile of all records is an item.
@@ -108,7 +108,8 @@ fn main(
 ) {
     let stride = groups.x * groups.y;
     let all = min(items_of_all(), params.end);
-    for (var number = workgroup_number(group, groups); number < all; number += stride) {
+    let own = params.first + workgroup_number(group, groups);
+    for (var number = own; number < all; number += stride) {
         let item = item_at(number);
         let start = item.start;
         let end = item.start + item.count;

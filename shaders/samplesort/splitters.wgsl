@@ -1,5 +1,5 @@
-// Uses samplesort/cells, samplesort/io, samplesort/maps, samplesort/params, samplesort/segments,
-// samplesort/shape, samplesort/tile_sort, samplesort/tree.
+// Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/io, samplesort/maps,
+// samplesort/params, samplesort/segments, samplesort/shape, samplesort/tile_sort, samplesort/tree.
 //
 // SAMPLE SORT, splitters: chooses the splitters of each segment, whose number of children depends
 // on its number of records.
@@ -84,7 +84,7 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let number = workgroup_number(group, groups);
+    let number = params.first + workgroup_number(group, groups);
     if number >= params.segments {
         return;
     }

@@ -1,4 +1,4 @@
-// Uses lib/scan, samplesort/params, samplesort/segments, samplesort/tree.
+// Uses lib/scan, lib/workgroup, samplesort/params, samplesort/segments, samplesort/tree.
 //
 // SAMPLE SORT, table: computes the start of each child from the children's counts, and lists the
 // next level's segments or the items to sort.
@@ -132,7 +132,7 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let number = workgroup_number(group, groups);
+    let number = params.first + workgroup_number(group, groups);
     if number >= params.segments {
         return;
     }

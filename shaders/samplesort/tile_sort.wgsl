@@ -1,40 +1,47 @@
 // The sort of a tile of records in workgroup memory.
 //
 // A line is the row of the tile that a lane holds in a line pass: 16 cells. A cell is a record of
-// one to three words, or two records of one word. Lanes access only whole cells: to write a component
-// of a vector that another lane uses is a race, by WGSL's rules and on Metal.
+// one to three words, or two records of one word. Lanes store only whole cells: to write a
+// component of a vector that another lane uses is a race, by WGSL's rules and on Metal.
 //
-// Each lane sorts a line. Then lines are merged, two, four and so on: a merge compares the cells of a
-// column, those at one place of several lines, and then sorts each line by itself. Where a merge
-// begins, the records of a block's lower half are compared with those of its upper half in reverse
-// order. So in the upper half a lane holds the opposite column. The stages that follow compare lines
-// of one column, also in the upper half, where the order is reversed: a reversed bitonic sequence is
-// bitonic.
+// Each lane sorts a line. Then lines are merged, two, four and so on: a merge compares the cells of
+// a column, those at one place of several lines, and then merges each line by itself. The first
+// stage compares a block's lower half with its upper half in reverse order: the lines, their cells,
+// and two records of a cell. So in the upper half a lane has the opposite column: cell 15 - c in
+// place of c and, where lines are STRIDE apart and l is the lowest, those from STRIDE - 1 - l on.
+// The stages that follow compare lines of one column, also in the upper half, where the order is
+// reversed: a reversed bitonic sequence is bitonic.
 //
 // The networks are functions that `src/samplesort/networks.rs` writes: `sort_line`, `merge_line`;
-// `cross_K`, which merges 2^K lines but for the lines themselves; `clean`, the stages of a larger
-// merge that compare near lines. In a compact kernel they are stages: `cross_first_K`, the first of
-// `cross_K`, and `compare_N`, which compares lines that are N apart.
+// `cross_K`, which compares lines with lines to merge 2^K of them, and leaves each line to
+// `merge_line`; `clean`, the stages of a larger merge that compare near lines. In a compact kernel
+// they are stages: `cross_first_K`, the first of `cross_K`, and `compare_N`, which compares lines
+// that are N apart.
 //
-// The places of cells in the arrays: `line_at`, those of a lane's line; `column_at`, those of its
-// column, 16 consecutive lines if `stride` is 1, or those whose numbers differ in the upper bits if it
-// is STRIDE. `half`: lines of the column in half a block where a merge begins; 0 in other passes.
+// `cells.wgsl` has 16 cells in registers, of which the networks take the records out and put them
+// back. `Blocks`, `fetch`, `padded`, `padded_first`, and where it writes `put` and `put_first` are
+// the kernel's own. A kernel takes `places`, one or both of `words` and `pairs`, what has a cell's
+// number of words, `unrolled` or `compact`, `sort`, and one of each pair of sections that are named
+// alike.
 //
-// `cells.wgsl` has 16 cells in registers, of which the networks take the records out and put them back.
-//
-// No bank conflict. The cells of each line are permuted, so that there is none if each lane accesses
-// its own line, or if the lanes access consecutive cells of a line. Pairs are accessed by half a warp
-// at a time: the 16 cells of a line, or one cell of each of 16 lines, are in different banks. Words
-// are accessed by a whole warp: two lines whose numbers differ in bit 0 or in bit 4, or one cell of
-// each of 32 lines, are in different banks.
+// No bank conflict. The cells of each line are permuted, so that there is none if each lane
+// accesses its own line, or if the lanes access consecutive cells of a line. Pairs are accessed by
+// half a warp at a time: the 16 cells of a line, or one cell of each of 16 lines, are in different
+// banks. Words are accessed by a whole warp: two lines whose numbers differ in bit 0 or in bit 4,
+// or one cell of each of 32 lines, are in different banks.
 
 // ---- places
 
-// Lines of a tile, and the distance of those of a far column.
+// Lines of a tile of SORT_TILE records, EACH (16 or 32) in a line: one for each lane. FAR_BITS: the
+// bits of a line's number but for four, 0 to 4.
 const LINES: u32 = SORT_TILE / EACH;
+
+// The distance of the lines of a far column; those of a near one are neighbours.
 const STRIDE: u32 = LINES / 16u;
 
-// The places of 16 cells in an array.
+// The places of 16 cells in an array: those of a lane's line (`line_at`), or of its column
+// (`column_at`). `half`: lines of the column in half a block where a merge begins; 0 in other
+// passes.
 struct Places {
     a: vec4<u32>,
     b: vec4<u32>,
@@ -42,10 +49,9 @@ struct Places {
     d: vec4<u32>,
 }
 
-// The places of cells whose numbers, or the numbers of whose lines, have more bits than those of the
-// cell at `first`. Each bit of a number flips some bits of a place, and adds to the others, the same
-// for all lanes: `flips` and `steps` of the bits 1, 2, 4 and 8. (To flip them all is right, too; but
-// the sum is in the address of a load, at no cost.)
+// Cell i is at `first`, changed by each bit of i: bit b flips the bits `flips[b]` of the place, and
+// adds `steps[b]`. Both are the same for all lanes. (Steps could be flips, too, but a sum is part
+// of a load's address and costs nothing.)
 fn places(first: u32, flips: vec4<u32>, steps: vec4<u32>) -> Places {
     let a = vec4<u32>(first) ^ vec4<u32>(0u, flips.x, flips.y, flips.x ^ flips.y);
     let b = a ^ vec4<u32>(flips.z);
@@ -60,11 +66,17 @@ fn places(first: u32, flips: vec4<u32>, steps: vec4<u32>) -> Places {
     );
 }
 
-// The flips of an upper half, for that of the cells 1, 2, 4 and 8 that begins it. `half`: its number,
-// or 0 where no cell is in an upper half.
+// What an upper half adds to the flips. The cells with bit `half` of their number (1, 2, 4 or 8; 0
+// for none) are the upper half, and `flips` leads to the opposite cell.
 fn upper(half: u32, flips: u32) -> vec4<u32> {
     let begins = vec4<u32>(half) == vec4<u32>(1u, 2u, 4u, 8u);
     return select(vec4<u32>(0u), vec4<u32>(flips), begins);
+}
+
+// The first line of a lane's column: 16 consecutive lines if `stride` is 1, or those whose numbers
+// differ in the upper bits if it is STRIDE.
+fn first_line(lane: u32, stride: u32) -> u32 {
+    return select(lane / 16u * 16u, lane / 16u, stride > 1u);
 }
 
 // ---- words
@@ -75,6 +87,8 @@ fn word_place(line: u32, cell: u32) -> u32 {
     return (line ^ ((line >> 4u) & 1u)) * 16u + (cell ^ ((line >> 1u) & 15u));
 }
 
+// What the bits of a line's number flip in a place, and what they add. Bit 0 is flipped, since bit
+// 4 is, too.
 fn word_flips(line: vec4<u32>) -> vec4<u32> {
     let low = (line >> vec4<u32>(1u)) & vec4<u32>(15u);
     return low | (((line ^ (line >> vec4<u32>(4u))) & vec4<u32>(1u)) * 16u);
@@ -85,7 +99,7 @@ fn word_steps(line: vec4<u32>) -> vec4<u32> {
 }
 
 fn word_column(lane: u32, stride: u32, half: u32) -> Places {
-    let first = word_place(select(lane / 16u * 16u, lane / 16u, stride > 1u), lane % 16u);
+    let first = word_place(first_line(lane, stride), lane % 16u);
     let opposite = upper(half, word_place(stride - 1u, 15u));
     let lines = vec4<u32>(1u, 2u, 4u, 8u) * stride;
     return places(first, word_flips(lines) ^ opposite, word_steps(lines));
@@ -99,6 +113,7 @@ fn pair_place(line: u32, cell: u32) -> u32 {
     return line * 16u + (cell ^ (line & 15u));
 }
 
+// What the bits of a line's number flip in a place, and what they add.
 fn pair_flips(line: vec4<u32>) -> vec4<u32> {
     return line & vec4<u32>(15u);
 }
@@ -108,7 +123,7 @@ fn pair_steps(line: vec4<u32>) -> vec4<u32> {
 }
 
 fn pair_column(lane: u32, stride: u32, half: u32) -> Places {
-    let first = pair_place(select(lane / 16u * 16u, lane / 16u, stride > 1u), lane % 16u);
+    let first = pair_place(first_line(lane, stride), lane % 16u);
     let opposite = upper(half, pair_place(stride - 1u, 15u));
     let lines = vec4<u32>(1u, 2u, 4u, 8u) * stride;
     return places(first, pair_flips(lines) ^ opposite, pair_steps(lines));
@@ -134,14 +149,9 @@ fn store(at: u32, cell: u32) {
     tile_words[at] = cell;
 }
 
-// A record of the sorted tile.
-fn tile_load(i: u32) -> u32 {
-    return tile_words[word_place(i / EACH, i % EACH)];
-}
-
 // ---- two_words
 
-// Cells of two words.
+// Cells of two words: a record, or two of one word.
 
 fn line_at(lane: u32) -> Places {
     return places(pair_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
@@ -157,11 +167,6 @@ fn load(at: u32) -> vec2<u32> {
 
 fn store(at: u32, cell: vec2<u32>) {
     tile_pairs[at] = cell;
-}
-
-// A cell of the sorted tile.
-fn tile_load(i: u32) -> vec2<u32> {
-    return tile_pairs[pair_place(i / 16u, i % 16u)];
 }
 
 // ---- three_words
@@ -195,13 +200,6 @@ fn store(pair: u32, word: u32, cell: vec3<u32>) {
     tile_words[word] = cell.z;
 }
 
-// A record of the sorted tile.
-fn tile_load(i: u32) -> vec3<u32> {
-    let line = i / EACH;
-    let cell = i % EACH;
-    return vec3<u32>(tile_pairs[pair_place(line, cell)], tile_words[word_place(line, cell)]);
-}
-
 // ---- memory_order
 
 // The position of record `i` of those that a lane fetches: a warp fetches contiguous records.
@@ -218,45 +216,26 @@ fn position_of(blocks: Blocks, lane: u32, i: u32) -> u32 {
 
 // ---- unrolled
 
-// The passes over columns, one function each: a lane compares cells as soon as they are loaded.
+// The passes over columns, one function for each size of block: a lane compares cells as soon as
+// they are loaded.
 
-fn merge_near_1(lane: u32) {
-    let at = column_at(lane, 1u, 1u);
+fn merge_1(lane: u32, stride: u32) {
+    let at = column_at(lane, stride, 1u);
     store_cells(at, cross_1(load_cells(at)));
 }
 
-fn merge_near_2(lane: u32) {
-    let at = column_at(lane, 1u, 2u);
+fn merge_2(lane: u32, stride: u32) {
+    let at = column_at(lane, stride, 2u);
     store_cells(at, cross_2(load_cells(at)));
 }
 
-fn merge_near_3(lane: u32) {
-    let at = column_at(lane, 1u, 4u);
+fn merge_3(lane: u32, stride: u32) {
+    let at = column_at(lane, stride, 4u);
     store_cells(at, cross_3(load_cells(at)));
 }
 
-fn merge_near_4(lane: u32) {
-    let at = column_at(lane, 1u, 8u);
-    store_cells(at, cross_4(load_cells(at)));
-}
-
-fn merge_far_1(lane: u32) {
-    let at = column_at(lane, STRIDE, 1u);
-    store_cells(at, cross_1(load_cells(at)));
-}
-
-fn merge_far_2(lane: u32) {
-    let at = column_at(lane, STRIDE, 2u);
-    store_cells(at, cross_2(load_cells(at)));
-}
-
-fn merge_far_3(lane: u32) {
-    let at = column_at(lane, STRIDE, 4u);
-    store_cells(at, cross_3(load_cells(at)));
-}
-
-fn merge_far_4(lane: u32) {
-    let at = column_at(lane, STRIDE, 8u);
+fn merge_4(lane: u32, stride: u32) {
+    let at = column_at(lane, stride, 8u);
     store_cells(at, cross_4(load_cells(at)));
 }
 
@@ -265,20 +244,22 @@ fn clean_near(lane: u32) {
     store_cells(at, clean(load_cells(at)));
 }
 
-// Merges 2^k lines but for the lines themselves. Of more than 16 lines, far ones are compared first.
+// Compares lines with lines, to merge 2^k of them. Of more than 16 lines, far ones are compared
+// first. k is at most 4 + FAR_BITS, which is a constant: a compiler drops the passes that do not
+// occur.
 fn merge_columns(k: u32, lane: u32) {
     workgroupBarrier();
     switch k {
-        case 1u: { merge_near_1(lane); }
-        case 2u: { merge_near_2(lane); }
-        case 3u: { merge_near_3(lane); }
-        case 4u: { merge_near_4(lane); }
+        case 1u: { merge_1(lane, 1u); }
+        case 2u: { merge_2(lane, 1u); }
+        case 3u: { merge_3(lane, 1u); }
+        case 4u: { merge_4(lane, 1u); }
         default: {
             switch k - FAR_BITS {
-                case 1u: { if FAR_BITS >= 4u { merge_far_1(lane); } }
-                case 2u: { if FAR_BITS >= 3u { merge_far_2(lane); } }
-                case 3u: { if FAR_BITS >= 2u { merge_far_3(lane); } }
-                default: { if FAR_BITS >= 1u { merge_far_4(lane); } }
+                case 1u: { if FAR_BITS >= 4u { merge_1(lane, STRIDE); } }
+                case 2u: { if FAR_BITS >= 3u { merge_2(lane, STRIDE); } }
+                case 3u: { if FAR_BITS >= 2u { merge_3(lane, STRIDE); } }
+                default: { if FAR_BITS >= 1u { merge_4(lane, STRIDE); } }
             }
         }
     }
@@ -290,14 +271,11 @@ fn merge_columns(k: u32, lane: u32) {
 
 // ---- compact
 
-// The passes over columns as one function with parameters. It compiles in half the time: on lavapipe
-// a first sort of pairs with wide keys takes 3.6 s instead of 7.4 s. But a lane waits for all loads
-// before the first comparison: on an H200 a sort of tiles of 4096 words takes a fifth longer, and a
-// sort of one tile of 1024 a quarter.
+// The passes over columns as one function with parameters, which compiles sooner and runs slower:
+// see docs/samplesort.md.
 //
-// `stride`: the distance between consecutive lines of a column. `half`: lines of the column in half
-// a block where a merge begins; 0 in other passes. `straight`: the distance of the compared lines in
-// the first of the stages that follow.
+// `stride`, `half`: see `first_line` and `Places`. `straight`: the distance of the compared lines
+// in the first of the stages that follow.
 fn column_pass(lane: u32, stride: u32, half: u32, straight: u32) {
     let at = column_at(lane, stride, half);
     var cells = load_cells(at);
@@ -323,7 +301,8 @@ fn column_pass(lane: u32, stride: u32, half: u32, straight: u32) {
     store_cells(at, cells);
 }
 
-// Merges 2^k lines but for the lines themselves. Of more than 16 lines, far ones are compared first.
+// Compares lines with lines, to merge 2^k of them. Of more than 16 lines, far ones are compared
+// first.
 fn merge_columns(k: u32, lane: u32) {
     let is_far = k > 4u;
     // In a loop, as each call is a copy of the function for some compilers.
@@ -380,7 +359,7 @@ fn pad_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) -> Cell {
     return Cell(pad(blocks, lane, 2u * i, cell.x), pad(blocks, lane, 2u * i + 1u, cell.y));
 }
 
-// ---- source_as_given
+// ---- source_to_map
 
 // Maps the fetched keys, where a sort has to.
 fn mapped(cells: Cells) -> Cells {
@@ -390,8 +369,9 @@ fn mapped(cells: Cells) -> Cells {
     return cells;
 }
 
-// ---- source_as_mapped
+// ---- mapped_source
 
+// Records that are mapped: items of a list, and samples, which `fetch` maps.
 fn mapped(cells: Cells) -> Cells {
     return cells;
 }
@@ -413,7 +393,7 @@ fn sort_lines(blocks: Blocks, lane: u32) {
     store_cells(line_at(lane), sort_line(pad_cells(blocks, lane, cells)));
 }
 
-// Fetches a tile, and sorts the first `count` records, a power of two.
+// Fetches a tile and sorts it. `count`: SORT_TILE; of samples, which may be fewer, a power of two.
 fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     sort_lines(blocks, lane);
     for (var k = 1u; (EACH << k) <= count; k++) {
@@ -427,7 +407,7 @@ fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
 
 // ---- put_one
 
-// A lane's part of the sorted records: a warp writes contiguous memory.
+// A lane's part of the sorted records: cell i is record `i * LINES + lane`, as `position_of` says.
 fn load_part(lane: u32) -> Cells {
     return load_cells(column_at(lane, STRIDE, 0u));
 }
@@ -441,6 +421,37 @@ fn put_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) {
 }
 
 // ---- put_two
+
+// A lane's part of the sorted records: cell i is records `2 i` and `2 i + 1` of those that it puts,
+// at
+// `x` and at `y`, in the half `lane % 2` of a cell.
+fn load_part(lane: u32) -> Cells {
+    let distance = LINES / EACH;
+    let lines = vec4<u32>(2u, 4u, 8u, 16u) * distance;
+    let first = pair_place(lane / EACH, lane % EACH / 2u);
+    let x = places(first, pair_flips(lines), pair_steps(lines));
+    let next = vec4<u32>(pair_place(distance, 0u));
+    let y = Places(x.a ^ next, x.b ^ next, x.c ^ next, x.d ^ next);
+    let half = lane % 2u;
+    return Cells(
+        Cell(tile_pairs[x.a.x][half], tile_pairs[y.a.x][half]),
+        Cell(tile_pairs[x.a.y][half], tile_pairs[y.a.y][half]),
+        Cell(tile_pairs[x.a.z][half], tile_pairs[y.a.z][half]),
+        Cell(tile_pairs[x.a.w][half], tile_pairs[y.a.w][half]),
+        Cell(tile_pairs[x.b.x][half], tile_pairs[y.b.x][half]),
+        Cell(tile_pairs[x.b.y][half], tile_pairs[y.b.y][half]),
+        Cell(tile_pairs[x.b.z][half], tile_pairs[y.b.z][half]),
+        Cell(tile_pairs[x.b.w][half], tile_pairs[y.b.w][half]),
+        Cell(tile_pairs[x.c.x][half], tile_pairs[y.c.x][half]),
+        Cell(tile_pairs[x.c.y][half], tile_pairs[y.c.y][half]),
+        Cell(tile_pairs[x.c.z][half], tile_pairs[y.c.z][half]),
+        Cell(tile_pairs[x.c.w][half], tile_pairs[y.c.w][half]),
+        Cell(tile_pairs[x.d.x][half], tile_pairs[y.d.x][half]),
+        Cell(tile_pairs[x.d.y][half], tile_pairs[y.d.y][half]),
+        Cell(tile_pairs[x.d.z][half], tile_pairs[y.d.z][half]),
+        Cell(tile_pairs[x.d.w][half], tile_pairs[y.d.w][half]),
+    );
+}
 
 fn decode_cell(cell: Cell) -> Cell {
     return Cell(decode_target(cell.x), decode_target(cell.y));
@@ -469,4 +480,27 @@ fn put_tile(blocks: Blocks, lane: u32) {
         cells = decode_cells(cells);
     }
     put_cells(blocks, lane, cells);
+}
+
+// ---- tile_load_word
+
+// A record of the sorted tile.
+fn tile_load(i: u32) -> u32 {
+    return tile_words[word_place(i / EACH, i % EACH)];
+}
+
+// ---- tile_load_pair
+
+// A record of the sorted tile.
+fn tile_load(i: u32) -> vec2<u32> {
+    return tile_pairs[pair_place(i / EACH, i % EACH)];
+}
+
+// ---- tile_load_triple
+
+// A record of the sorted tile.
+fn tile_load(i: u32) -> vec3<u32> {
+    let line = i / EACH;
+    let cell = i % EACH;
+    return vec3<u32>(tile_pairs[pair_place(line, cell)], tile_words[word_place(line, cell)]);
 }

@@ -75,6 +75,7 @@ impl Pipelines {
             })
         };
         let numbers: Vec<usize> = kernels.iter().copied().map(&mut number).collect();
+        // `tests/gpu/device.rs` notes which test prepares which kernel.
         for kernel in &distinct {
             log::trace!("preparing {}", kernel.label());
         }

@@ -10,11 +10,12 @@ use crate::error::Error;
 use std::ops::Range;
 use std::time::Duration;
 
-/// What [`PreparedSort::profile`](crate::PreparedSort::profile) measures.
+/// What [`PreparedSort::profile`](crate::PreparedSort::profile) and
+/// [`PreparedPrefixSums::profile`](crate::paper::PreparedPrefixSums::profile) measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// The total time. The dispatches are in one compute pass per submission, as in a run that is
-    /// not measured.
+    /// The total time, and no phases. The dispatches are in one compute pass per submission, as in
+    /// a run that is not measured.
     Whole,
     /// The time of each phase, too. Each phase has its own compute pass, which makes small sorts
     /// slower.
@@ -27,8 +28,8 @@ pub enum Detail {
 pub enum Clock {
     /// Timestamps written by the GPU.
     Timestamps,
-    /// The host's clock, because the device has no usable timestamps. The times include submission
-    /// and waiting.
+    /// The host's clock, because the device has no usable timestamps, or fewer than the phases
+    /// take. The times include submission and waiting.
     WallClock,
 }
 
@@ -81,7 +82,8 @@ pub struct Profile {
     pub download: Duration,
     /// Time to merge chunks on the host, if the keys did not fit the device at once.
     pub merge: Duration,
-    /// Time of each phase on the GPU, in order.
+    /// Time of each phase on the GPU, in order. Empty with [`Detail::Whole`], and where a driver's
+    /// timestamps are invalid.
     pub phases: Vec<PhaseTime>,
 }
 
@@ -278,7 +280,9 @@ impl Prepared {
             .chunks_exact(2)
             .any(|pair| pair[0] == 0 || pair[1] < pair[0])
         {
-            log::warn!("the driver's timestamps make no sense: no phase times");
+            log::warn!(
+                "the driver's timestamps make no sense: the host's clock is used, without phases"
+            );
             return Ok(None);
         }
         Ok(Some(

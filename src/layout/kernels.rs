@@ -3,7 +3,7 @@
 
 use crate::key::KeyType;
 use crate::shader::{
-    Conflicts, Definition, Kernel, PARAMETER_BLOCK, Piece, Source, W, parameters, wgsl,
+    Conflicts, Definition, Kernel, PARAMETER_BLOCK, Piece, Source, parameters, wgsl,
 };
 
 parameters! {
@@ -35,7 +35,6 @@ pub(crate) const BINS: u32 = 8 * LANES;
 pub(crate) const COUNTED: u32 = 32 * LANES;
 const SLOTS: u32 = 1024;
 
-const KEY_MAP: Source = wgsl!("layout/key_map.wgsl");
 const SEGMENTS: Source = wgsl!("layout/segments.wgsl");
 const STORE_VALUES: Source = wgsl!("layout/records.wgsl", "values");
 const SCAN: Source = wgsl!("lib/scan.wgsl");
@@ -77,10 +76,10 @@ pub fn all() -> Vec<Kernel> {
 
 /// A kernel of this name. Its file has the last text.
 fn kernel(name: &'static str, constants: &[(&'static str, u32)], texts: &[Source]) -> Definition {
-    let mut all = vec![("W", W), ("LANES", LANES)];
+    let mut all = vec![("LANES", LANES)];
     all.extend(constants);
     let (shared, own) = texts.split_at(texts.len().saturating_sub(1));
-    let pieces = [wgsl!("lib/bank_matrix.wgsl")];
+    let pieces = [wgsl!("lib/workgroup.wgsl")];
     Definition {
         name: name.into(),
         variant: "",
@@ -114,7 +113,7 @@ pub fn set_count() -> Kernel {
 /// of a 64-bit key in a segment.
 #[must_use]
 pub fn encode_keys(words: u32, segmented: bool, valued: bool) -> Kernel {
-    let mut texts = vec![EACH_ITEM, KEY_MAP, load_keys(words)];
+    let mut texts = vec![EACH_ITEM, key_map(words), load_keys(words)];
     if segmented {
         texts.push(SEGMENTS);
     }
@@ -137,7 +136,7 @@ pub fn encode_keys(words: u32, segmented: bool, valued: bool) -> Kernel {
     };
     Definition {
         name: format!("layout.encode_keys{segment}.{words}w{value}").into(),
-        ..kernel("", &[("KEY_WORDS", words)], &texts)
+        ..kernel("", &[], &texts)
     }
     .into()
 }
@@ -168,8 +167,8 @@ pub fn decode_counts() -> Kernel {
 }
 
 fn decode(name: &'static str, keys: Source) -> Kernel {
-    let texts = [EACH_ITEM, KEY_MAP, keys, wgsl!("layout/decode_keys.wgsl")];
-    kernel(name, &[("KEY_WORDS", 1)], &texts).into()
+    let text = wgsl!("layout/decode_keys.wgsl");
+    kernel(name, &[], &[EACH_ITEM, key_map(1), keys, text]).into()
 }
 
 /// Decodes keys of 64 bits from sorted words. If `segmented`, the low words are the values of the
@@ -188,8 +187,7 @@ pub fn decode_wide_keys(segmented: bool) -> Kernel {
         )
     };
     let text = wgsl!("layout/decode_wide_keys.wgsl");
-    let texts = [EACH_ITEM, KEY_MAP, low_words, text];
-    kernel(name, &[("KEY_WORDS", 2)], &texts).into()
+    kernel(name, &[], &[EACH_ITEM, key_map(2), low_words, text]).into()
 }
 
 /// Gathers payload rows in sorted order.
@@ -242,10 +240,10 @@ pub fn count_keys() -> Kernel {
 /// Counting sort: inclusive prefix sums of each workgroup's bins.
 #[must_use]
 pub fn scan_counts() -> Kernel {
-    let texts = [KEY_MAP, SCAN, wgsl!("layout/scan_counts.wgsl")];
+    let texts = [key_map(1), SCAN, wgsl!("layout/scan_counts.wgsl")];
     Definition {
         workgroup_bytes: SCAN_BYTES,
-        ..kernel("layout.scan_counts", &[("KEY_WORDS", 1), VALUES], &texts)
+        ..kernel("layout.scan_counts", &[VALUES], &texts)
     }
     .into()
 }
@@ -268,8 +266,15 @@ pub fn is_sorted(words: u32) -> Kernel {
         1 => "layout.is_sorted.1w",
         _ => "layout.is_sorted.2w",
     };
-    let texts = [KEY_MAP, load_keys(words), wgsl!("layout/is_sorted.wgsl")];
-    kernel(name, &[("KEY_WORDS", words)], &texts).into()
+    let text = wgsl!("layout/is_sorted.wgsl");
+    kernel(name, &[], &[key_map(words), load_keys(words), text]).into()
+}
+
+const fn key_map(words: u32) -> Source {
+    match words {
+        1 => wgsl!("lib/key_map.wgsl", "one_word"),
+        _ => wgsl!("lib/key_map.wgsl", "two_words"),
+    }
 }
 
 const fn load_keys(words: u32) -> Source {

@@ -110,6 +110,7 @@ impl Parts {
                 wgsl!("lib/key.wgsl", "one_word").into()
             },
             wgsl!("lib/bank_matrix.wgsl").into(),
+            wgsl!("lib/workgroup.wgsl").into(),
         ];
         if self.has_tile {
             pieces.push(if is_wide {
@@ -277,6 +278,7 @@ pub fn bucket_offsets() -> Kernel {
         constants: vec![("W", W)],
         pieces: vec![
             wgsl!("lib/bank_matrix.wgsl").into(),
+            wgsl!("lib/workgroup.wgsl").into(),
             wgsl!("buckets/bucket_offsets.wgsl").into(),
         ],
         parameters: BucketOffsetsParams::default().into(),

@@ -114,8 +114,8 @@ impl PreparedPrefixSums {
         self.0.run()
     }
 
-    /// Runs the prefix sums, waits, and returns their GPU time, and that of each phase if they are
-    /// asked for.
+    /// Runs the prefix sums, waits, and returns their GPU time; with [`Detail::Phases`], that of
+    /// each phase, too.
     ///
     /// # Errors
     ///

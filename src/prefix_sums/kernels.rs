@@ -97,6 +97,7 @@ fn kernel(
     let shared = [
         number,
         wgsl!("lib/bank_matrix.wgsl"),
+        wgsl!("lib/workgroup.wgsl"),
         wgsl!("prefix_sums/params.wgsl"),
         wgsl!("prefix_sums/tile_matrix.wgsl"),
     ];

@@ -59,6 +59,7 @@ const LANES_FOR_ROWS: u32 = 256;
 /// Samples per lane.
 const SAMPLES_PER_LANE: u32 = 16;
 
+const WORKGROUP: Source = wgsl!("lib/workgroup.wgsl");
 const PARAMS: Source = wgsl!("samplesort/params.wgsl");
 const SEGMENTS: Source = wgsl!("samplesort/segments.wgsl");
 const TREE: Source = wgsl!("samplesort/tree.wgsl");
@@ -67,10 +68,12 @@ const TILE: Source = wgsl!("samplesort/tile.wgsl");
 
 /// The sections of a file in `samplesort/shape/`.
 macro_rules! shape {
-    ($path:literal) => {
+    ($path:literal, $key:literal) => {
         (
             vec![
                 wgsl!($path, "record"),
+                wgsl!("lib/key_map.wgsl", $key),
+                WORKGROUP,
                 PARAMS,
                 wgsl!("samplesort/maps.wgsl"),
             ],
@@ -100,17 +103,6 @@ macro_rules! cells {
     ($section:literal) => {
         wgsl!("samplesort/cells.wgsl", $section)
     };
-}
-
-/// The source of a tile's records.
-#[derive(Clone, Copy, PartialEq)]
-enum Fill {
-    /// Records in memory order: a warp fetches contiguous records.
-    Rows,
-    /// The same, and keys are mapped when they are fetched.
-    MappedRows,
-    /// Samples, exactly as many as are sorted: a lane fetches those of its line.
-    Samples,
 }
 
 /// Values of one scan in a partition: the counts of children, or the marks of positions.
@@ -208,7 +200,13 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
         parts.constants.push(("CELLS", samples * words));
         parts.files(&[of.cells, row!("sort_tile")]);
     } else {
-        parts.tile_sort(samples, SAMPLES_PER_LANE, is_compact, Fill::Samples);
+        let fetched = [tile_sort!("line_order"), tile_sort!("mapped_source")];
+        parts.tile_sort(samples, SAMPLES_PER_LANE, is_compact, fetched);
+        parts.files(&[match words {
+            1 => tile_sort!("tile_load_word"),
+            2 => tile_sort!("tile_load_pair"),
+            _ => tile_sort!("tile_load_triple"),
+        }]);
     }
     parts.files(&[wgsl!("samplesort/splitters.wgsl")]);
     let compact = if is_compact { ".compact" } else { "" };
@@ -272,7 +270,7 @@ pub fn table(nodes: u32) -> Kernel {
     let constants = [("NODES", nodes), ("VALUES", nodes)];
     let mut parts = Parts::new(Shape::Word, nodes, &constants);
     parts.pieces = Vec::new();
-    parts.files(&[PARAMS, SEGMENTS, TREE, SCAN]);
+    parts.files(&[WORKGROUP, PARAMS, SEGMENTS, TREE, SCAN]);
     parts.files(&[wgsl!("samplesort/table.wgsl")]);
     let memory = 4 * with_one_more(nodes) + (nodes + 64) + with_one_more(0);
     let name = format!("table.{nodes}");
@@ -310,18 +308,17 @@ pub fn sort(sizes: TileSizes, shape: Shape) -> Kernel {
         let sort_tile = row!("sort_tile");
         parts.files(&[of.cells, sort_tile, row!("put_tile")]);
     } else {
-        let fill = if each == EACH_OF_ITEMS {
-            Fill::Rows
+        let map = if each == EACH_OF_ITEMS {
+            tile_sort!("mapped_source")
         } else {
-            Fill::MappedRows
+            tile_sort!("source_to_map")
         };
-        parts.tile_sort(tile, each, is_compact, fill);
-        let puts: &[Source] = match each {
-            16 => &[tile_sort!("put_one")],
-            _ => &[cells!("part_of_two_records"), tile_sort!("put_two")],
+        parts.tile_sort(tile, each, is_compact, [tile_sort!("memory_order"), map]);
+        let put = match each {
+            16 => tile_sort!("put_one"),
+            _ => tile_sort!("put_two"),
         };
-        parts.files(puts);
-        parts.files(&[cells!("put"), tile_sort!("put")]);
+        parts.files(&[put, cells!("put"), tile_sort!("put")]);
     }
     parts.files(&[wgsl!("samplesort/sort.wgsl")]);
     let compact = if is_compact { ".compact" } else { "" };
@@ -381,11 +378,14 @@ impl Parts {
     }
 
     /// Adds `sort_tile`, which fetches and sorts a tile of `tile` records, `each` in a lane.
-    fn tile_sort(&mut self, tile: u32, each: u32, is_compact: bool, fill: Fill) {
+    /// `fetched`: the order in which records are fetched, and whether their keys are mapped then.
+    fn tile_sort(&mut self, tile: u32, each: u32, is_compact: bool, fetched: [Source; 2]) {
         let words = self.shape.words();
-        let far_bits = (tile / each).ilog2().saturating_sub(4);
-        self.constants
-            .extend([("EACH", each), ("FAR_BITS", far_bits)]);
+        let lines = tile / each;
+        let far_bits = lines.ilog2().saturating_sub(4);
+        let sizes = [("EACH", each), ("FAR_BITS", far_bits)];
+        self.constants.extend(sizes);
+        self.files(&[tile_sort!("places")]);
         let arrays: &[Source] = match (words, each) {
             (1, 16) => &[tile_sort!("words"), tile_sort!("one_word")],
             (1 | 2, _) => &[tile_sort!("pairs"), tile_sort!("two_words")],
@@ -395,33 +395,28 @@ impl Parts {
                 tile_sort!("three_words"),
             ],
         };
-        let accesses = match words {
-            3 => cells!("in_two_arrays"),
-            _ => cells!("in_one_array"),
-        };
+        self.files(arrays);
         let of_cell = match each {
             16 => tile_sort!("one_record"),
             _ => tile_sort!("two_records"),
         };
-        let order = match fill {
-            Fill::Samples => tile_sort!("line_order"),
-            _ => tile_sort!("memory_order"),
+        let accesses = match words {
+            3 => cells!("in_two_arrays"),
+            _ => cells!("in_one_array"),
         };
+        self.files(&[of_cell, cells!("cells"), accesses]);
+        self.files(&fetched);
+        let write = move || {
+            assert!((16..=256).contains(&lines), "{lines} lines");
+            networks(words, each, far_bits, is_compact)
+        };
+        self.pieces.push(Piece::Written(Box::new(write)));
         let columns = if is_compact {
             tile_sort!("compact")
         } else {
             tile_sort!("unrolled")
         };
-        self.files(&[tile_sort!("places")]);
-        self.files(arrays);
-        self.files(&[order, of_cell, cells!("cells"), accesses]);
-        let write = move || networks(words, each, far_bits, is_compact);
-        self.pieces.push(Piece::Generated(Box::new(write)));
-        let map = match fill {
-            Fill::MappedRows => tile_sort!("source_as_given"),
-            _ => tile_sort!("source_as_mapped"),
-        };
-        self.files(&[columns, map, tile_sort!("sort")]);
+        self.files(&[columns, tile_sort!("sort")]);
     }
 
     /// The kernel with `memory` words of workgroup memory. The size of each variable is rounded up
@@ -473,12 +468,12 @@ impl Shape {
             )
         };
         let (record, cells, splitter, word) = match self {
-            Self::Word => shape!("samplesort/shape/u32.wgsl"),
-            Self::TwoWords => shape!("samplesort/shape/u64.wgsl"),
-            Self::Pair => shape!("samplesort/shape/u32_pair.wgsl"),
-            Self::WidePair => shape!("samplesort/shape/u64_pair.wgsl"),
+            Self::Word => shape!("samplesort/shape/u32.wgsl", "one_word"),
+            Self::TwoWords => shape!("samplesort/shape/u64.wgsl", "two_words"),
+            Self::Pair => shape!("samplesort/shape/u32_pair.wgsl", "one_word"),
+            Self::WidePair => shape!("samplesort/shape/u64_pair.wgsl", "two_words"),
             Self::Row { words, .. } => {
-                let (_, cells, splitter, word) = shape!("samplesort/shape/u32.wgsl");
+                let (_, cells, splitter, word) = shape!("samplesort/shape/u32.wgsl", "one_word");
                 let mut record = match words {
                     0 => vec![row!("index"), row!("rows"), row!("compared_index")],
                     1 => vec![row!("beside"), row!("words_1")],
@@ -486,7 +481,7 @@ impl Shape {
                     3 => vec![row!("beside"), row!("words_3")],
                     _ => vec![row!("beside"), row!("words_4")],
                 };
-                record.extend([PARAMS, row!("no_maps")]);
+                record.extend([WORKGROUP, PARAMS, row!("no_maps")]);
                 match words {
                     // An index is a record of one word.
                     0 => (record, cells, splitter, word),

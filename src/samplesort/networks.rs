@@ -9,21 +9,24 @@ use std::fmt::Write;
 /// Cells of a line, and lines of a column.
 const CELLS: u32 = 16;
 
-/// The networks that sort a tile of records of `words` words, `each` in a line, whose lines have
-/// numbers of 4 and `far_bits` bits. In a compact kernel those of columns are stages.
+/// The networks that sort a tile of 2^(4 + `far_bits`) lines, of `each` records of `words` words.
+/// `far_bits` is at most 4. In a compact kernel the networks of columns are stages.
 pub(super) fn networks(words: u32, each: u32, far_bits: u32, is_compact: bool) -> String {
     let line = Line { words, each };
-    let mut text = line.function("sort_line", &Network::odd_even_merge_sort(each));
-    text += &line.function("merge_line", &Network::bitonic_merger(each));
+    let mut text = line.function(
+        "sort_line",
+        Network::odd_even_merge_sort(each).comparators(),
+    );
+    text += &line.function("merge_line", Network::bitonic_merger(each).comparators());
     let bits = CELLS.ilog2();
     if is_compact {
         for k in 1..=bits {
             let cross = Network::bitonic_cross(CELLS, k);
             let first = line.of_cells(cross.first_stage(), true);
-            text += &line.write(&format!("cross_first_{k}"), &first);
+            text += &line.function(&format!("cross_first_{k}"), &first);
             let cleaners = Network::half_cleaners(CELLS, k);
             let first = line.of_cells(cleaners.first_stage(), false);
-            text += &line.write(&format!("compare_{}", 1 << (k - 1)), &first);
+            text += &line.function(&format!("compare_{}", 1 << (k - 1)), &first);
         }
         return text;
     }
@@ -32,10 +35,10 @@ pub(super) fn networks(words: u32, each: u32, far_bits: u32, is_compact: bool) -
         let first = cross.first_stage();
         let mut comparators = line.of_cells(first, true);
         comparators.extend(line.of_cells(&cross.comparators()[first.len()..], false));
-        text += &line.write(&format!("cross_{k}"), &comparators);
+        text += &line.function(&format!("cross_{k}"), &comparators);
     }
     let clean = Network::half_cleaners(CELLS, far_bits);
-    text + &line.write("clean", &line.of_cells(clean.comparators(), false))
+    text + &line.function("clean", &line.of_cells(clean.comparators(), false))
 }
 
 /// A line of `each` records of `words` words.
@@ -67,13 +70,13 @@ impl Line {
         cells.iter().flat_map(of_cell).collect()
     }
 
-    fn function(&self, name: &str, network: &Network) -> String {
-        self.write(name, network.comparators())
-    }
-
     /// A function that applies comparators to the records of a line.
-    fn write(&self, name: &str, comparators: &[(u32, u32)]) -> String {
-        let mut text = format!("fn {name}(cells: Cells) -> Cells {{\n");
+    fn function(&self, name: &str, comparators: &[(u32, u32)]) -> String {
+        let mut text = format!(
+            "\n// {} comparators, written by src/samplesort/networks.rs.\n\
+             fn {name}(cells: Cells) -> Cells {{\n",
+            comparators.len()
+        );
         for cell in 0..CELLS {
             let _ = if self.in_a_cell() == 1 {
                 writeln!(text, "    var r{cell} = cells.c{cell};")
@@ -104,7 +107,7 @@ impl Line {
             _ => format!("Cell(r{}, r{})", 2 * i, 2 * i + 1),
         };
         let cells: Vec<String> = (0..CELLS).map(cell).collect();
-        let _ = writeln!(text, "    return Cells({});\n}}\n", cells.join(", "));
+        let _ = writeln!(text, "    return Cells({});\n}}", cells.join(", "));
         text
     }
 }

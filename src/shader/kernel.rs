@@ -52,8 +52,8 @@ pub enum Piece {
     /// A comparator network as a function of this name: a lane applies it to the keys in its
     /// registers.
     Network(&'static str, Network),
-    /// A generated text. It is written when the kernel is compiled.
-    Generated(Box<dyn Fn() -> String + Send + Sync>),
+    /// Networks that an algorithm writes as functions of its own, when the kernel is compiled.
+    Written(Box<dyn Fn() -> String + Send + Sync>),
     /// A custom comparator for rows of this many words, or 0 if rows are read from their buffer;
     /// and true if its order is reversed.
     Comparator(u32, bool),
@@ -207,8 +207,8 @@ impl Kernel {
     }
 
     /// The comparator networks that each lane applies to the keys in its registers, by function
-    /// name. Kernels that do not sort in registers have none; neither have those with generated
-    /// texts.
+    /// name. Kernels that do not sort in registers have none; neither have those whose
+    /// algorithm writes its own.
     #[must_use]
     pub fn networks(&self) -> Vec<(&'static str, &Network)> {
         let pieces = self.0.of.pieces.iter();
@@ -235,7 +235,7 @@ impl Kernel {
             match piece {
                 Piece::File(file) => text.extend(["\n", file.text().trim_end(), "\n"]),
                 Piece::Network(name, network) => text.extend(["\n", &network.to_wgsl(name)]),
-                Piece::Generated(generate) => text.extend(["\n", &generate()]),
+                Piece::Written(write) => text.push_str(&write()),
                 Piece::Comparator(words, backwards) => {
                     let _ = writeln!(text, "const BACKWARDS: bool = {backwards};\n");
                     text += comparator.map_or(Comparator::STAND_IN, Comparator::text);

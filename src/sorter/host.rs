@@ -137,7 +137,10 @@ impl Sorter {
 
     /// Sorts as [`sort_to`](Self::sort_to) does, and returns the times of all phases and transfers,
     /// without those of `take`. It takes a little longer, because it waits for the device between
-    /// them.
+    /// them; phases are timed as with [`Detail::Phases`].
+    ///
+    /// The result is in the blocks alone: the slice keeps its keys, in an unspecified order. With
+    /// fewer than two keys nothing runs on the device, and all times are zero.
     ///
     /// # Errors
     ///

@@ -196,7 +196,8 @@ impl PreparedSort {
         self.0.run()
     }
 
-    /// Runs the sort, waits, and returns its GPU time, and that of each phase if they are asked for.
+    /// Runs the sort, waits, and returns its GPU time; with [`Detail::Phases`], that of each phase,
+    /// too.
     ///
     /// # Errors
     ///

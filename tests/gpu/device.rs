@@ -171,7 +171,7 @@ pub(crate) fn read(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Bu
     bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
 }
 
-/// Sorts a slice as [`Sorter::profile`] does.
+/// Sorts a slice in place by [`Sorter::profile`].
 pub(crate) fn profiled<T: SortKey>(
     sorter: &Sorter,
     keys: &mut [T],

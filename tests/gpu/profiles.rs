@@ -4,7 +4,7 @@ use crate::device::{ascending, default_sorter, gpu, profiled, random, read, sort
 use bcfsort_testkit::PaperOptions;
 use wgpu::util::DeviceExt;
 use wgpu_bcfsort::internals::Recorded as _;
-use wgpu_bcfsort::{Detail, Engine, Options, Order, Sorter};
+use wgpu_bcfsort::{Detail, Engine, Error, Options, Order, Sorter};
 
 #[test]
 fn a_device_without_timestamps_is_timed_by_the_wall_clock() {
@@ -37,6 +37,22 @@ fn a_profile_names_every_phase_and_the_keys_are_sorted() {
     ];
     assert_eq!(phases, all);
     assert!(!profile.total.is_zero());
+}
+
+#[test]
+fn a_profile_of_no_key_or_one_has_no_times() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = default_sorter(gpu);
+    for keys in [&[][..], &[7_u32]] {
+        let mut taken = Vec::new();
+        let profile = sorter.profile(&mut keys.to_vec(), Order::Ascending, |block| {
+            taken.extend_from_slice(block);
+            Ok::<_, Error>(())
+        });
+        let profile = profile.unwrap();
+        assert_eq!(taken, keys);
+        assert!(profile.total.is_zero() && profile.phases.is_empty());
+    }
 }
 
 /// A sorter on its own device with timestamps; `None`, with a message, if the adapter has none.

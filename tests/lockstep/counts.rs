@@ -2,6 +2,7 @@
 //!
 //! The counts are the same for all keys: the tests also assert [`Site::oblivious`].
 
+use bcfsort_testkit::kernels_of_tests::note;
 use wgpu_bcfsort::internals::mergesort::kernels::{
     self, BaseCaseParams, BucketOffsetsParams, DistributeParams, PairsParams,
 };
@@ -43,6 +44,7 @@ fn run_baseline(
     parameters: impl Into<Parameters>,
     tables: &[(&str, Vec<u32>)],
 ) -> Report {
+    note(kernel.label());
     let parameters = parameters.into();
     assert!(parameters.is_like(&kernel.parameters()));
     let assembled = kernel.assemble().unwrap();

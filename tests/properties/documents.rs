@@ -207,7 +207,7 @@ fn the_table_of_kernels_has_all_of_them_and_their_tests() {
     }
     let kernels = internals::kernels();
     let all: BTreeSet<String> = kernels.iter().map(|k| family(k.label())).collect();
-    assert_eq!(listed, all);
+    assert_eq!(listed, all, "run make kernels-of-tests");
 }
 
 #[test]

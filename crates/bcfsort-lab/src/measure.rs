@@ -1,4 +1,4 @@
-//! Reliable timing of sorts: the keys stay on the device, the device is kept busy, and contenders
+//! Reliable detail of sorts: the keys stay on the device, the device is kept busy, and contenders
 //! are interleaved.
 
 use bcfsort_term::fault::Fault;
@@ -51,15 +51,6 @@ pub(crate) struct Resident<'a> {
     payload: PayloadKind,
     count: u64,
     key: KeyType,
-}
-
-/// The granularity of timing.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Timing {
-    /// The whole sort, in one compute pass as without timing.
-    Whole,
-    /// Each phase, in its own compute pass.
-    Phases,
 }
 
 /// Bytes per transfer between host and device.
@@ -130,15 +121,12 @@ impl<'a> Resident<'a> {
 
     /// Sorts once with one of the device's sorters.
     pub(crate) fn sort(&self, sorter: &Sorter) -> Result<Profile, Error> {
-        self.run(&self.prepare(sorter)?, Timing::Whole)
+        self.run(&self.prepare(sorter)?, Detail::Whole)
     }
 
-    pub(crate) fn run(&self, sort: &PreparedSort, timing: Timing) -> Result<Profile, Error> {
+    pub(crate) fn run(&self, sort: &PreparedSort, detail: Detail) -> Result<Profile, Error> {
         self.submit(|encoder| self.restore(encoder));
-        match timing {
-            Timing::Whole => sort.profile(Detail::Whole),
-            Timing::Phases => sort.profile(Detail::Phases),
-        }
+        sort.profile(detail)
     }
 
     /// True if the keys on the device equal `expected`, byte for byte.
@@ -193,7 +181,7 @@ impl<'a> Resident<'a> {
     pub(crate) fn interleaved(
         &self,
         sorters: &[&Sorter],
-        timing: Timing,
+        detail: Detail,
         repeats: u32,
         pace: Pace,
         on_round: impl FnMut(u32),
@@ -207,7 +195,7 @@ impl<'a> Resident<'a> {
         };
         let sorts: Vec<_> = prepared
             .iter()
-            .map(|sort| || self.run(sort, timing))
+            .map(|sort| || self.run(sort, detail))
             .collect();
         let sorts: Vec<Timed<'_>> = sorts.iter().map(|sort| sort as Timed<'_>).collect();
         let busy = |times| self.keep_busy(work, times);

@@ -1,6 +1,6 @@
 //! `tune`: finds the fastest sample-sort parameters for an adapter.
 
-use crate::measure::{Pace, Resident, Timed, Timing, interleave, median, too_large};
+use crate::measure::{Pace, Resident, Timed, interleave, median, too_large};
 use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_term::args::{Adapter, positive};
 use bcfsort_term::engine::{adapter_named, describe};
@@ -19,7 +19,7 @@ use wgpu_bcfsort::internals::mergesort::scratch_promise;
 use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::internals::samplesort::Tuning;
 use wgpu_bcfsort::{
-    Engine, Error, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter, wgpu,
+    Detail, Engine, Error, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter, wgpu,
 };
 
 const AFTER_HELP: &str = "\
@@ -301,7 +301,7 @@ impl<'a> Job<'a> {
 
     /// Sorts once and compares the result with the CPU's.
     fn check(&self, sorter: &Sorter, prepared: &PreparedSort) -> Result<(), Fault> {
-        self.resident.run(prepared, Timing::Whole)?;
+        self.resident.run(prepared, Detail::Whole)?;
         let [input, sorted] = &self.expected;
         if self.resident.holds_result(input, sorted)? {
             return Ok(());
@@ -459,7 +459,7 @@ impl Search<'_> {
                 duels.push(None);
                 continue;
             }
-            let sort = |sort| job.resident.run(sort, Timing::Whole);
+            let sort = |sort| job.resident.run(sort, Detail::Whole);
             let sorts: [Timed<'_>; 2] = [&|| sort(&one), &|| sort(&other)];
             let busy = |times| job.resident.keep_busy(&one, times);
             let profiles = interleave(self.pace, self.repeats, &busy, &sorts, |_| {})?;

@@ -23,7 +23,8 @@ pub fn are_noted() -> bool {
     NOTES.is_some()
 }
 
-/// Notes that a test runs a kernel: the one on whose thread this is called.
+/// Notes that the test on whose thread this is called runs a kernel. Threads that a test starts
+/// have no name, so what they run is not noted.
 pub fn note(label: &str) {
     let (Some(notes), Some(test)) = (&*NOTES, std::thread::current().name().map(str::to_owned))
     else {
@@ -45,7 +46,7 @@ pub fn note(label: &str) {
 
 /// The name that kernels of all sizes and shapes of record have in common: `samplesort.sort`.
 pub fn family(label: &str) -> String {
-    let label = label.trim_start_matches("bcfsort.");
+    let label = label.strip_prefix("bcfsort.").unwrap_or(label);
     let parts: Vec<&str> = label.split('.').take(2).collect();
     parts.join(".")
 }

@@ -40,16 +40,6 @@ fn pick(a: Record, b: Record, condition: bool) -> Record {
 
 alias Key = u32;
 
-// The order-preserving map of src/key.rs.
-fn encode_key(key: Key, sign: vec2<u32>, flip: vec2<u32>) -> Key {
-    return key ^ ((0u - (key >> 31u)) & sign.x) ^ flip.x;
-}
-
-fn decode_key(key: Key, sign: vec2<u32>, flip: vec2<u32>) -> Key {
-    let bits = key ^ flip.x;
-    return bits ^ ((0u - (bits >> 31u)) & sign.x);
-}
-
 // A record is a key of one word and a value; equal keys are ordered by value.
 
 fn record_of(key: Key, value: u32) -> Record {

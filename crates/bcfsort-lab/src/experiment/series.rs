@@ -2,14 +2,16 @@
 
 use super::state::{Outcome, Results};
 use super::{Lab, Task};
-use crate::measure::{Resident, Timing};
+use crate::measure::Resident;
 use bcfsort_data::{Spec, generate};
 use bcfsort_term::fault::Fault;
 use rayon::slice::ParallelSliceMut;
 use std::time::Instant;
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::internals::recording::PayloadKind;
-use wgpu_bcfsort::{Clock, Engine, Error, KeyType, Options, Order, Profile, SortKey, Sorter, wgpu};
+use wgpu_bcfsort::{
+    Clock, Detail, Engine, Error, KeyType, Options, Order, Profile, SortKey, Sorter, wgpu,
+};
 
 /// The key type of all figures, as in the paper.
 pub(crate) type Key = u32;
@@ -94,10 +96,10 @@ impl Metric {
         }
     }
 
-    const fn timing(self) -> Timing {
+    const fn detail(self) -> Detail {
         match self {
-            Self::Sort => Timing::Whole,
-            Self::Phase(_) => Timing::Phases,
+            Self::Sort => Detail::Whole,
+            Self::Phase(_) => Detail::Phases,
         }
     }
 
@@ -261,7 +263,7 @@ impl Series {
         let sorters: Vec<&Sorter> = ready.iter().map(|(_, sorter)| sorter).collect();
         let (repeats, pace) = (lab.scope.repeats, lab.pace);
         let profiles =
-            resident.interleaved(&sorters, self.metric.timing(), repeats, pace, |round| {
+            resident.interleaved(&sorters, self.metric.detail(), repeats, pace, |round| {
                 lab.tell(|| format!("{what}: run {round} of {repeats}"));
             })?;
         for ((name, _), profiles) in ready.iter().zip(profiles) {

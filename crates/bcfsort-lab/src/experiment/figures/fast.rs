@@ -7,12 +7,12 @@ use crate::experiment::series::{Metric, left_out};
 use crate::experiment::state::Results;
 use crate::experiment::stats::{Spread, count, digits, median};
 use crate::experiment::{Drawing, Figure, Lab, Scope, Task};
-use crate::measure::{Resident, Timing};
+use crate::measure::Resident;
 use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_term::fault::Fault;
 use rayon::slice::ParallelSliceMut;
 use wgpu_bcfsort::internals::recording::PayloadKind;
-use wgpu_bcfsort::{Engine, KeyType, Options, SortKey};
+use wgpu_bcfsort::{Detail, Engine, KeyType, Options, SortKey};
 
 pub(crate) struct Fast;
 
@@ -120,7 +120,7 @@ impl Row {
         for round in 1..=ROUNDS {
             lab.tell(|| format!("{what}: round {round} of {ROUNDS}"));
             let timed =
-                resident.interleaved(&[&sorter], Timing::Whole, repeats, lab.pace, |_| {})?;
+                resident.interleaved(&[&sorter], Detail::Whole, repeats, lab.pace, |_| {})?;
             profiles.extend(timed.into_iter().flatten());
             let Some(files) = &files else { continue };
             for i in 0..lab.peers.list.len() {
