@@ -64,9 +64,8 @@ impl<'a> Composer<'a> {
         let values = low_words;
         let mut encoded = self.encoded(words, Records { keys, values });
         // The encoded keys are elsewhere, so a contiguous output buffer is free as scratch memory.
-        if let Some(to) = self.layout().key_output()
-            && self.layout().is_plain()
-        {
+        let output = self.layout().key_output();
+        if let Some(to) = output.filter(|_| self.layout().is_plain()) {
             encoded.scratch.keys = to.buffer;
         }
         sort(&mut self.recording, &encoded);
@@ -132,9 +131,8 @@ impl<'a> Composer<'a> {
 
     /// Writes the indices if the user wants them, and gathers all payload rows by index.
     pub(super) fn payload(&mut self, indices: Buffer) {
-        if let Some(first) = self.layout().indices
-            && indices != Buffer::Values
-        {
+        let wanted = self.layout().indices;
+        if let Some(first) = wanted.filter(|_| indices != Buffer::Values) {
             let to = Rows {
                 buffer: Buffer::Values,
                 first,

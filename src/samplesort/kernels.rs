@@ -422,8 +422,9 @@ impl Parts {
     /// The kernel with `memory` words of workgroup memory. The size of each variable is rounded up
     /// to a multiple of 16 bytes, as WebGPU does.
     fn kernel(mut self, name: &str, memory: u32, conflicts: Conflicts) -> Kernel {
-        if let Shape::Row { words, .. } = self.shape
-            && words > 0
+        if let Shape::Row {
+            words: words @ 1.., ..
+        } = self.shape
         {
             self.constants.push(("ROW_WORDS", words));
         }

@@ -196,9 +196,7 @@ impl Kernel {
     pub fn files(&self) -> Vec<&'static str> {
         let mut files = Vec::new();
         for piece in &self.0.of.pieces {
-            if let Piece::File(file) = piece
-                && files.last() != Some(&file.path)
-            {
+            if let Piece::File(file) = piece {
                 files.retain(|&path| path != file.path);
                 files.push(file.path);
             }

@@ -406,9 +406,8 @@ impl Gpu {
 
     /// Warns if the tuning file was made for another adapter.
     pub fn warn_of_another_adapter(&self, adapter: &wgpu::AdapterInfo, quiet: bool) {
-        if let Some(warning) = self.file.as_ref().and_then(|file| file.mismatch(adapter))
-            && !quiet
-        {
+        let warning = self.file.as_ref().and_then(|file| file.mismatch(adapter));
+        if let Some(warning) = warning.filter(|_| !quiet) {
             notice::say(&warning);
         }
     }

@@ -220,17 +220,18 @@ impl Memory {
                         && !(touch.when < actor.subgroup_barrier && beside(touch.who))
                 }
         };
-        if let Access::Atomic(effect) = access
-            && effect != Effect::Load
-        {
-            let changes = self.changes.entry(first as u32).or_default();
-            let others = races(&changes.last);
-            let me = Touch {
-                who: actor.who,
-                when: clock.now,
-                location: actor.location,
-            };
-            verdict.order = changes.add(effect, others, me, barrier);
+        match access {
+            Access::Atomic(Effect::Load) | Access::Read | Access::Write | Access::WriteBeside => {}
+            Access::Atomic(effect) => {
+                let changes = self.changes.entry(first as u32).or_default();
+                let others = races(&changes.last);
+                let me = Touch {
+                    who: actor.who,
+                    when: clock.now,
+                    location: actor.location,
+                };
+                verdict.order = changes.add(effect, others, me, barrier);
+            }
         }
         for shadow in &mut self.shadow[first..=last] {
             // Workgroup memory is new in each workgroup: writes by earlier ones do not count.

@@ -125,11 +125,9 @@ fn word(bytes: &[u8], big_endian: bool) -> u64 {
 }
 
 fn parse_kind(text: &str) -> Result<Kind, String> {
-    if let Some(width) = text
-        .strip_prefix("bytes")
-        .and_then(|width| width.parse().ok())
-        && width > 0
-    {
+    let width = text.strip_prefix("bytes");
+    let width = width.and_then(|width| width.parse().ok());
+    if let Some(width) = width.filter(|&width| width > 0) {
         return Ok(Kind::Bytes(width));
     }
     match text.parse() {

@@ -189,9 +189,9 @@ impl Column {
         if let Some(index) = index.filter(|&index| index < header.count()) {
             return Ok(index);
         }
-        if let Some((column, option)) = name.rsplit_once(':')
-            && Self::find(column, Some(header)).is_ok()
-        {
+        let parts = name.rsplit_once(':');
+        let is_column = |name| Self::find(name, Some(header)).is_ok();
+        if let Some((_, option)) = parts.filter(|&(column, _)| is_column(column)) {
             let names = Kind::NAMES;
             return Err(format!(
                 "'{option}' is no type or option of a column: {names}, desc, nocase, \

@@ -161,9 +161,7 @@ impl Layout for Table {
     fn prefix(&self, record: &[u8], scratch: &mut Vec<u8>) -> Prefix {
         scratch.clear();
         let mut part = 0;
-        while let Some(column) = self.columns.get(part)
-            && scratch.len() <= 8
-        {
+        while let Some(column) = self.columns.get(part).filter(|_| scratch.len() <= 8) {
             let cell = self.dialect.cells(record).nth(column.index);
             // The key of a number has a byte more than its prefix, which is exact without it.
             let number = self.with_value(record, column, cell, |value| match value {
