@@ -1,6 +1,7 @@
 //! Converts wgpu's errors into [`Error`], by error scopes, and detects lost devices.
 
 use crate::error::Error;
+use std::fmt::Display;
 
 /// Runs `create`, which calls wgpu, in error scopes, and returns the first error of wgpu.
 ///
@@ -31,7 +32,7 @@ pub(crate) fn scoped<T>(
             None => Ok(made),
             Some(error) => Err(match typed(&error, bytes) {
                 Error::Device(message) | Error::OutOfMemory { message, .. } if is_lost(device) => {
-                    Error::DeviceLost(message)
+                    lost(&message)
                 }
                 error => error,
             }),
@@ -206,15 +207,20 @@ mod browser {
     }
 }
 
+/// The error for a lost device, wherever a call finds the loss: in an error scope, in a wait, in a
+/// mapping, or in a device that makes nothing any more.
+pub(crate) fn lost(why: &dyn Display) -> Error {
+    Error::DeviceLost(one_line(&why.to_string()))
+}
+
 /// The error for a buffer of this crate whose mapped range is not available.
 ///
 /// In a browser that means a lost device, since nothing else unmaps the buffer.
 pub(crate) fn not_mapped(device: &wgpu::Device, error: &wgpu::MapRangeError) -> Error {
-    let message = one_line(&error.to_string());
     if cfg!(target_arch = "wasm32") || is_lost(device) {
-        Error::DeviceLost(message)
+        lost(error)
     } else {
-        Error::Device(message)
+        Error::Device(one_line(&error.to_string()))
     }
 }
 
@@ -222,8 +228,7 @@ pub(crate) fn not_mapped(device: &wgpu::Device, error: &wgpu::MapRangeError) -> 
 /// the loss only when they are used.
 pub(crate) fn check_not_lost(device: &wgpu::Device) -> Result<(), Error> {
     if is_lost(device) {
-        let message = "nothing can be made on it any more";
-        return Err(Error::DeviceLost(message.to_owned()));
+        return Err(lost(&"nothing can be made on it any more"));
     }
     Ok(())
 }

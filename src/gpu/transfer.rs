@@ -1,7 +1,7 @@
 //! Uploads and downloads between host slices and GPU buffers.
 
 use super::calls::submit;
-use super::faults::{not_mapped, scoped};
+use super::faults::{lost, not_mapped, scoped};
 use super::waiting::{Waiting, poll_once};
 use crate::at_once::for_each_at_once;
 use crate::error::Error;
@@ -71,9 +71,7 @@ impl Transfers<'_> {
                     let mapped = self.waiting.answer(device, |answer| {
                         self.map(&source, answer);
                     });
-                    mapped
-                        .await?
-                        .map_err(|error| Error::DeviceLost(error.to_string()))?;
+                    mapped.await?.map_err(|error| lost(&error))?;
                     free.push(source);
                 }
             }
@@ -347,7 +345,7 @@ async fn read_mapped<R>(
             }));
         })
         .await?
-        .map_err(|error| Error::DeviceLost(error.to_string()))?;
+        .map_err(|error| lost(&error))?;
     let result = {
         let view = staging
             .get_mapped_range(range)

@@ -1,6 +1,6 @@
 //! Waits for the device, by blocking or as a future.
 
-use super::faults::{one_line, settled};
+use super::faults::{lost, settled};
 use crate::error::Error;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Poll, Waker};
@@ -62,8 +62,8 @@ impl Waiting {
             let (mut slot, _) = answered
                 .wait_timeout_while(slot, PATIENCE, |slot| slot.answer.is_none())
                 .unwrap_or_else(PoisonError::into_inner);
-            let lost = || Err(Error::DeviceLost("it never answered".to_owned()));
-            return slot.answer.take().unwrap_or_else(lost);
+            let answer = slot.answer.take();
+            return answer.unwrap_or_else(|| Err(lost(&"it never answered")));
         }
         #[cfg(not(target_arch = "wasm32"))]
         {
@@ -113,17 +113,13 @@ impl Waiting {
 /// callback and is passed on.
 fn poll(device: &wgpu::Device) -> Result<(), Error> {
     let polled = loss_or(|| device.poll(wgpu::PollType::wait_indefinitely()))?;
-    polled
-        .map(drop)
-        .map_err(|error| Error::DeviceLost(error.to_string()))
+    polled.map(drop).map_err(|error| lost(&error))
 }
 
 /// Runs wgpu's callbacks for all that is done, without a wait.
 pub(crate) fn poll_once(device: &wgpu::Device) -> Result<(), Error> {
     let polled = loss_or(|| device.poll(wgpu::PollType::Poll))?;
-    polled
-        .map(drop)
-        .map_err(|error| Error::DeviceLost(error.to_string()))
+    polled.map(drop).map_err(|error| lost(&error))
 }
 
 /// Calls `Device::poll`. Turns its panic for a lost device into an error.
@@ -133,7 +129,7 @@ fn loss_or<T>(poll: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(poll)).map_err(|panic| {
         let text = panic.downcast_ref::<String>();
         match text.and_then(|text| text.strip_prefix("Error in Device::poll: ")) {
-            Some(why) => Error::DeviceLost(one_line(why)),
+            Some(why) => lost(&why),
             None => resume_unwind(panic),
         }
     })
