@@ -66,11 +66,11 @@ fn places(first: u32, flips: vec4<u32>, steps: vec4<u32>) -> Places {
     );
 }
 
-// What an upper half adds to the flips. The cells with bit `half` of their number (1, 2, 4 or 8; 0
-// for none) are the upper half, and `flips` leads to the opposite cell.
+// What an upper half adds to the flips. The cells with the bit `half` of their number (1, 2, 4 or 8;
+// 0 for none) are the upper half, and `flips` leads to the opposite cell.
 fn upper(half: u32, flips: u32) -> vec4<u32> {
-    let begins = vec4<u32>(half) == vec4<u32>(1u, 2u, 4u, 8u);
-    return select(vec4<u32>(0u), vec4<u32>(flips), begins);
+    let bits = (vec4<u32>(half) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u);
+    return bits * flips;
 }
 
 // The first line of a lane's column: 16 consecutive lines if `stride` is 1, or those whose numbers
