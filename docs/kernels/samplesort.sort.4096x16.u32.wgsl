@@ -204,8 +204,8 @@ fn places(first: u32, flips: vec4<u32>, steps: vec4<u32>) -> Places {
     );
 }
 
-// What an upper half adds to the flips. The cells with the bit `half` of their number (1, 2, 4 or 8;
-// 0 for none) are the upper half, and `flips` leads to the opposite cell.
+// What an upper half adds to the flips. The cells with the bit `half` of their number (1, 2, 4 or
+// 8; 0 for none) are the upper half, and `flips` leads to the opposite cell.
 fn upper(half: u32, flips: u32) -> vec4<u32> {
     let bits = (vec4<u32>(half) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u);
     return bits * flips;

@@ -66,8 +66,8 @@ fn places(first: u32, flips: vec4<u32>, steps: vec4<u32>) -> Places {
     );
 }
 
-// What an upper half adds to the flips. The cells with the bit `half` of their number (1, 2, 4 or 8;
-// 0 for none) are the upper half, and `flips` leads to the opposite cell.
+// What an upper half adds to the flips. The cells with the bit `half` of their number (1, 2, 4 or
+// 8; 0 for none) are the upper half, and `flips` leads to the opposite cell.
 fn upper(half: u32, flips: u32) -> vec4<u32> {
     let bits = (vec4<u32>(half) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u);
     return bits * flips;
@@ -345,18 +345,18 @@ fn pad_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) -> Cell {
 alias Cell = vec2<u32>;
 
 fn fetch_cell(blocks: Blocks, lane: u32, i: u32) -> Cell {
-    return Cell(
+    return vec2<u32>(
         fetch(blocks, position_of(blocks, lane, 2u * i)),
         fetch(blocks, position_of(blocks, lane, 2u * i + 1u)),
     );
 }
 
 fn encode_cell(cell: Cell) -> Cell {
-    return Cell(encode_source(cell.x), encode_source(cell.y));
+    return vec2<u32>(encode_source(cell.x), encode_source(cell.y));
 }
 
 fn pad_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) -> Cell {
-    return Cell(pad(blocks, lane, 2u * i, cell.x), pad(blocks, lane, 2u * i + 1u, cell.y));
+    return vec2<u32>(pad(blocks, lane, 2u * i, cell.x), pad(blocks, lane, 2u * i + 1u, cell.y));
 }
 
 // ---- source_to_map
@@ -434,27 +434,27 @@ fn load_part(lane: u32) -> Cells {
     let y = Places(x.a ^ next, x.b ^ next, x.c ^ next, x.d ^ next);
     let half = lane % 2u;
     return Cells(
-        Cell(tile_pairs[x.a.x][half], tile_pairs[y.a.x][half]),
-        Cell(tile_pairs[x.a.y][half], tile_pairs[y.a.y][half]),
-        Cell(tile_pairs[x.a.z][half], tile_pairs[y.a.z][half]),
-        Cell(tile_pairs[x.a.w][half], tile_pairs[y.a.w][half]),
-        Cell(tile_pairs[x.b.x][half], tile_pairs[y.b.x][half]),
-        Cell(tile_pairs[x.b.y][half], tile_pairs[y.b.y][half]),
-        Cell(tile_pairs[x.b.z][half], tile_pairs[y.b.z][half]),
-        Cell(tile_pairs[x.b.w][half], tile_pairs[y.b.w][half]),
-        Cell(tile_pairs[x.c.x][half], tile_pairs[y.c.x][half]),
-        Cell(tile_pairs[x.c.y][half], tile_pairs[y.c.y][half]),
-        Cell(tile_pairs[x.c.z][half], tile_pairs[y.c.z][half]),
-        Cell(tile_pairs[x.c.w][half], tile_pairs[y.c.w][half]),
-        Cell(tile_pairs[x.d.x][half], tile_pairs[y.d.x][half]),
-        Cell(tile_pairs[x.d.y][half], tile_pairs[y.d.y][half]),
-        Cell(tile_pairs[x.d.z][half], tile_pairs[y.d.z][half]),
-        Cell(tile_pairs[x.d.w][half], tile_pairs[y.d.w][half]),
+        vec2<u32>(tile_pairs[x.a.x][half], tile_pairs[y.a.x][half]),
+        vec2<u32>(tile_pairs[x.a.y][half], tile_pairs[y.a.y][half]),
+        vec2<u32>(tile_pairs[x.a.z][half], tile_pairs[y.a.z][half]),
+        vec2<u32>(tile_pairs[x.a.w][half], tile_pairs[y.a.w][half]),
+        vec2<u32>(tile_pairs[x.b.x][half], tile_pairs[y.b.x][half]),
+        vec2<u32>(tile_pairs[x.b.y][half], tile_pairs[y.b.y][half]),
+        vec2<u32>(tile_pairs[x.b.z][half], tile_pairs[y.b.z][half]),
+        vec2<u32>(tile_pairs[x.b.w][half], tile_pairs[y.b.w][half]),
+        vec2<u32>(tile_pairs[x.c.x][half], tile_pairs[y.c.x][half]),
+        vec2<u32>(tile_pairs[x.c.y][half], tile_pairs[y.c.y][half]),
+        vec2<u32>(tile_pairs[x.c.z][half], tile_pairs[y.c.z][half]),
+        vec2<u32>(tile_pairs[x.c.w][half], tile_pairs[y.c.w][half]),
+        vec2<u32>(tile_pairs[x.d.x][half], tile_pairs[y.d.x][half]),
+        vec2<u32>(tile_pairs[x.d.y][half], tile_pairs[y.d.y][half]),
+        vec2<u32>(tile_pairs[x.d.z][half], tile_pairs[y.d.z][half]),
+        vec2<u32>(tile_pairs[x.d.w][half], tile_pairs[y.d.w][half]),
     );
 }
 
 fn decode_cell(cell: Cell) -> Cell {
-    return Cell(decode_target(cell.x), decode_target(cell.y));
+    return vec2<u32>(decode_target(cell.x), decode_target(cell.y));
 }
 
 fn put_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) {

@@ -104,7 +104,7 @@ impl Line {
         }
         let cell = |i: u32| match self.in_a_cell() {
             1 => format!("r{i}"),
-            _ => format!("Cell(r{}, r{})", 2 * i, 2 * i + 1),
+            _ => format!("vec2<u32>(r{}, r{})", 2 * i, 2 * i + 1),
         };
         let cells: Vec<String> = (0..CELLS).map(cell).collect();
         let _ = writeln!(text, "    return Cells({});\n}}", cells.join(", "));
