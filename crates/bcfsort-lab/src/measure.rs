@@ -1,4 +1,4 @@
-//! Reliable detail of sorts: the keys stay on the device, the device is kept busy, and contenders
+//! Reliable timing of sorts: the keys stay on the device, the device is kept busy, and contenders
 //! are interleaved.
 
 use bcfsort_term::fault::Fault;
