@@ -69,7 +69,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The threads that run queries: one for each core, or as many as there is address space for.
+/// The runtime of queries, with a thread for each core, or fewer where address space is limited.
 fn runtime() -> Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if let Some(most) = out_of_memory::threads()? {
