@@ -33,8 +33,8 @@ there is one result, whichever engine sorts. Floats are in total order: -NaN, -i
 
 Examples:
   wgpu-bcfsort argsort keys.bin -o indices.bin
-  wgpu-bcfsort argsort -t f64 -f text -r scores.txt | head -n 3    where the 3 largest are
-  printf '30\\n10\\n20\\n' | wgpu-bcfsort argsort -f text            prints 1 2 0
+  wgpu-bcfsort argsort --type f64 -f text -r scores.txt | head -n 3   where the 3 largest are
+  printf '30\\n10\\n20\\n' | wgpu-bcfsort argsort -f text               prints 1 2 0
 
 In Python, keys[numpy.fromfile('indices.bin', '<u4')] are the sorted keys.";
 

@@ -1,6 +1,6 @@
 //! `check`: says whether a file is sorted.
 
-use crate::format::{FileFormat, type_of_numbers, type_or_separator};
+use crate::format::{FileFormat, NumberType};
 use crate::input::{Decompress, Input, Inputs};
 use crate::records;
 use crate::records::args::{RecordArgs, RecordKind};
@@ -14,7 +14,6 @@ use bcfsort_term::notice::{Progress, say};
 use bcfsort_term::output::print;
 use bcfsort_term::with_key_type;
 use std::cmp::Ordering;
-use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use wgpu_bcfsort::{Order, SortKey};
 
@@ -44,9 +43,8 @@ pub(crate) struct Args {
     input: PathBuf,
     #[command(flatten)]
     decompress: Decompress,
-    /// raw, text: number type [default: u32]; lines, csv, tsv: field separator
-    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator())]
-    of_t: Option<OsString>,
+    #[command(flatten)]
+    numbers: NumberType,
     /// raw (default), text; records: lines, csv, tsv, npy, fixed, gensort
     #[arg(
         short,
@@ -67,7 +65,7 @@ pub(crate) struct Args {
 /// What to check.
 pub(crate) struct Job<'a> {
     pub(crate) format: Option<FileFormat>,
-    pub(crate) of_t: Option<&'a OsStr>,
+    pub(crate) numbers: &'a NumberType,
     pub(crate) records: &'a RecordArgs,
     pub(crate) direction: &'a Direction,
     pub(crate) report: Report,
@@ -85,7 +83,7 @@ pub(crate) enum Report {
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let job = Job {
         format: args.format,
-        of_t: args.of_t.as_deref(),
+        numbers: &args.numbers,
         records: &args.records,
         direction: &args.direction,
         report: if args.quiet {
@@ -144,7 +142,7 @@ impl Job<'_> {
             }
             FileFormat::Numbers(format) => {
                 self.records.refuse_for_others(format.name(), None)?;
-                let key = type_of_numbers(self.of_t, format)?;
+                let key = self.numbers.of_numbers();
                 let input = open()?.first()?;
                 with_key_type!(key, T => self.check_numbers::<T>(input, format))?
             }
@@ -153,8 +151,8 @@ impl Job<'_> {
     }
 
     fn plan(&self, kind: RecordKind) -> Result<records::args::Plan, Fault> {
-        let is_reverse = self.direction.is_reverse();
-        self.records.plan(kind, self.of_t, is_reverse)
+        self.numbers.refuse_for(kind)?;
+        self.records.plan(kind, self.direction.is_reverse())
     }
 
     /// Finds the first number that is out of order.

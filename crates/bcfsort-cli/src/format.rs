@@ -1,10 +1,9 @@
-//! The formats of files, and the option -t, whose meaning depends on them.
+//! The formats of files, and the type of the numbers in two of them.
 
 use crate::records::args::RecordKind;
 use bcfsort_data::{Format, UnknownFormat};
+use bcfsort_term::args::key_type;
 use bcfsort_term::fault::Fault;
-use clap::builder::{OsStringValueParser, TypedValueParser};
-use std::ffi::{OsStr, OsString};
 use std::str::FromStr;
 use wgpu_bcfsort::KeyType;
 
@@ -39,34 +38,40 @@ impl FromStr for FileFormat {
     }
 }
 
-/// Checks the value of -t, as far as all formats have it. A separator may be any byte.
-pub(crate) fn type_or_separator() -> impl TypedValueParser<Value = OsString> {
-    OsStringValueParser::new().try_map(checked_type_or_separator)
+/// The type of numbers. Records have their types in other options, or in the file.
+#[derive(clap::Args)]
+pub(crate) struct NumberType {
+    /// raw, text: u32 (default), i32, f32, u64, i64 or f64
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        hide_possible_values = true,
+        value_parser = key_type()
+    )]
+    number_type: Option<KeyType>,
 }
 
-fn checked_type_or_separator(text: OsString) -> Result<OsString, String> {
-    let is_separator = text.len() == 1 || text == "\\t" || text == "\\0";
-    if is_separator || whole_word_type(&text).is_some() {
-        return Ok(text);
+impl NumberType {
+    /// The type of the numbers, in formats of numbers.
+    pub(crate) fn of_numbers(&self) -> KeyType {
+        self.number_type.unwrap_or(KeyType::U32)
     }
-    let types = KeyType::WHOLE_WORDS.map(KeyType::name).join(", ");
-    Err(format!(
-        "in raw and text it is the type of the numbers, one of {types}; in other formats a \
-         separator, one byte as in -t ';'"
-    ))
-}
 
-/// The type of numbers that -t names; u32 without it.
-pub(crate) fn type_of_numbers(of_t: Option<&OsStr>, format: Format) -> Result<KeyType, Fault> {
-    whole_word_type(of_t.unwrap_or(OsStr::new("u32"))).ok_or_else(|| {
-        Fault::Usage(format!(
-            "-t is the type of the numbers in -f {}: separators are for -f lines, csv and tsv",
-            format.name()
-        ))
-    })
-}
-
-fn whole_word_type(name: &OsStr) -> Option<KeyType> {
-    let mut types = KeyType::WHOLE_WORDS.into_iter();
-    types.find(|key| name == key.name())
+    /// Fails if the type is given, as records of this kind do not have it from here.
+    pub(crate) fn refuse_for(&self, kind: RecordKind) -> Result<(), Fault> {
+        if self.number_type.is_none() {
+            return Ok(());
+        }
+        let types = match kind {
+            RecordKind::Lines => "-n compares numbers",
+            RecordKind::Csv | RecordKind::Tsv => "--by has the types",
+            RecordKind::Fixed => "--key has the types",
+            RecordKind::Gensort => "keys of 10 bytes",
+            RecordKind::Npy => "the file has the types",
+        };
+        Err(Fault::Usage(format!(
+            "--type is for -f raw, text, not for -f {}: {types}",
+            kind.name()
+        )))
+    }
 }

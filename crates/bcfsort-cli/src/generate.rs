@@ -19,7 +19,7 @@ on with the next float, so that all stay different.";
 const EXAMPLES: &str = "\
 Examples:
   wgpu-bcfsort gen random -n 10M -o keys.bin
-  wgpu-bcfsort gen random -n 1M -t f32 --range -1000..1000 -f text
+  wgpu-bcfsort gen random -n 1M --type f32 --range -1000..1000 -f text
   wgpu-bcfsort gen duplicates -n 10M --distinct 2250 --seed 7 -o keys.bin";
 
 fn after_help() -> String {

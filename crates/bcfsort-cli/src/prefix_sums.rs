@@ -24,7 +24,7 @@ prefix sums, and COLORS of zeros the usual one. Without a GPU, the CPU computes 
 
 Examples:
   wgpu-bcfsort prefix-sums values.bin colors.bin -o sums.bin
-  wgpu-bcfsort prefix-sums -t f32 -f text amounts.txt accounts.txt --exclusive
+  wgpu-bcfsort prefix-sums --type f32 -f text amounts.txt accounts.txt --exclusive
   seq 5 | wgpu-bcfsort prefix-sums -f text - <(printf '0\\n1\\n0\\n1\\n0\\n')   prints 1 2 4 6 9";
 
 const DETAILS: &str = "\
@@ -68,7 +68,6 @@ pub(crate) struct Args {
     exclusive: bool,
     /// Type of the values; colors are u32
     #[arg(
-        short = 't',
         long = "type",
         value_name = "TYPE",
         default_value = "u32",
@@ -103,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         KeyType::I32 => add_up::<i32>(args),
         KeyType::F32 => add_up::<f32>(args),
         other => Err(Fault::Usage(format!(
-            "no prefix sums of {other}: -t is u32, i32 or f32"
+            "no prefix sums of {other}: --type is u32, i32 or f32"
         ))),
     }
 }

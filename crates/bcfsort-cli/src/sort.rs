@@ -3,7 +3,7 @@
 mod numbers;
 
 use crate::check::{self, Report};
-use crate::format::{FileFormat, type_of_numbers, type_or_separator};
+use crate::format::{FileFormat, NumberType};
 use crate::input::FileArgs;
 use crate::records::args::RecordArgs;
 use crate::records::{self, Job};
@@ -16,7 +16,6 @@ use bcfsort_term::memory::Memory;
 use bcfsort_term::threads;
 use bcfsort_term::with_key_type;
 use clap::ValueEnum;
-use std::ffi::OsString;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -31,7 +30,7 @@ equal keys keep their order. An output file appears complete or not at all.
 
 Examples:
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort a binary file of u32 numbers
-  wgpu-bcfsort sort -f text -t f64 data.txt        sort text, to stdout
+  wgpu-bcfsort sort -f text --type f64 data.txt    sort text, to stdout
   wgpu-bcfsort sort -f csv --by price:f64 in.csv   rows of a table, by a column
   wgpu-bcfsort sort -f lines -t: -k3n /etc/passwd  lines by a field, as GNU sort -s does";
 
@@ -100,9 +99,8 @@ pub(crate) struct Args {
         value_parser = one_of::<FileFormat>(FileFormat::names())
     )]
     format: Option<FileFormat>,
-    /// raw, text: number type [default: u32]; lines, csv, tsv: field separator
-    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = type_or_separator())]
-    of_t: Option<OsString>,
+    #[command(flatten)]
+    numbers: NumberType,
     #[command(flatten, next_help_heading = "Order")]
     direction: Direction,
     #[command(flatten, next_help_heading = "Order")]
@@ -217,11 +215,10 @@ impl EngineArgs {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let of_t = args.of_t.as_deref();
     if let Some(report) = args.sorted.report(args.quiet) {
         return check::Job {
             format: args.format,
-            of_t,
+            numbers: &args.numbers,
             records: &args.records,
             direction: &args.direction,
             report,
@@ -230,7 +227,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     match args.format {
         Some(FileFormat::Records(kind)) => {
-            let plan = (args.records).plan(kind, of_t, args.direction.is_reverse())?;
+            args.numbers.refuse_for(kind)?;
+            let plan = args.records.plan(kind, args.direction.is_reverse())?;
             let named = Mutex::new(args.engine.named(args.quiet)?);
             let choose = |count| {
                 let named = named.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -249,14 +247,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
                 quiet: args.quiet,
             })
         }
-        numbers => {
-            let format = match numbers {
+        format => {
+            let format = match format {
                 Some(FileFormat::Numbers(format)) => format,
                 _ => Format::AssumedRaw,
             };
             (args.records).refuse_for_others(format.name(), None)?;
-            let key = type_of_numbers(of_t, format)?;
-            with_key_type!(key, T => numbers::sort::<T>(args, format))
+            with_key_type!(args.numbers.of_numbers(), T => numbers::sort::<T>(args, format))
         }
     }
 }

@@ -204,7 +204,7 @@ impl Spec {
         };
         if from_value::<T>(low).is_none() || from_value::<T>(high).is_none() {
             let wider = match integer_type(low, high) {
-                Some(key) => format!(": use -t {key}"),
+                Some(key) => format!(": use --type {key}"),
                 None => String::new(),
             };
             return Err(bad(format!("some of it is outside {}{wider}", T::KEY_TYPE)));

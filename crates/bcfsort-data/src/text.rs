@@ -113,7 +113,7 @@ pub(super) fn hint(text: &[u8], key: KeyType) -> String {
     if integer {
         format!(": {key} is {low} to {high}")
     } else if parse::<f64>(text).is_some() {
-        ": floats need -t f32 or -t f64".to_owned()
+        ": floats need --type f32 or --type f64".to_owned()
     } else {
         form_hint(text).to_owned()
     }
@@ -267,7 +267,7 @@ mod tests {
             hint(b"-1", KeyType::U64),
             ": u64 is 0 to 18446744073709551615"
         );
-        assert!(hint(b"1.5", KeyType::I32).contains("-t f32"));
+        assert!(hint(b"1.5", KeyType::I32).contains("--type f32"));
         assert!(hint(b"\0\x01", KeyType::I32).contains("-f raw"));
         assert!(hint(b"1e400", KeyType::F64).contains("too large"));
         assert!(hint(b"\0 \x01", KeyType::F64).contains("-f raw"));

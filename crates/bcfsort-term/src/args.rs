@@ -130,7 +130,6 @@ impl clap::Args for Encoding {
 pub struct Keys {
     /// Number type
     #[arg(
-        short = 't',
         long = "type",
         value_name = "TYPE",
         default_value = "u32",

@@ -39,7 +39,7 @@ Exit codes: 0 clean, 1 something failed, 2 bad usage, 130 interrupted
 
 Examples:
   wgpu-bcfsort audit -n 2^17 --pattern zero-one --lines | less
-  wgpu-bcfsort audit --engine fast -t f64 --heatmap banks.svg
+  wgpu-bcfsort audit --engine fast --type f64 --heatmap banks.svg
   wgpu-bcfsort audit --all --max-degree 1
   wgpu-bcfsort audit --print merge.page_merge.1w | less";
 
@@ -113,7 +113,6 @@ pub(crate) struct Args {
     pattern: Pattern,
     /// Type of the keys
     #[arg(
-        short = 't',
         long = "type",
         value_name = "TYPE",
         default_value = "u32",

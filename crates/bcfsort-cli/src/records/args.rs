@@ -10,8 +10,10 @@ use super::reader::{ChunkReader, Front, Rearrange};
 use super::table::{TableArgs, TablePlan};
 use bcfsort_term::args::count_usize;
 use bcfsort_term::fault::Fault;
-use std::ffi::{OsStr, OsString};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use std::ffi::OsStr;
 use std::str::FromStr;
+use wgpu_bcfsort::KeyType;
 
 /// A format of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,16 +79,21 @@ pub(crate) struct RecordArgs {
     /// i64, f64 or bytesN; numbers are little-endian, or big-endian with be.
     #[arg(short, long, value_name = "KEY")]
     pub(crate) key: Vec<String>,
-    #[command(flatten)]
-    pub(crate) lines: LineArgs,
-    /// lines, csv, tsv: what separates fields; -t too
+    /// lines, csv, tsv: what separates fields
+    ///
+    /// One byte, as in -t ';', which may be any but a line end; \t is the tab, and \0 the zero
+    /// byte. Without it, a field of lines begins with the blanks in front of it, csv has a comma
+    /// and tsv the tab.
     #[arg(
+        short = 't',
         long,
         value_name = "CHAR",
-        aliases = ["field-separator", "delimiter"],
-        hide_short_help = true
+        aliases = ["separator", "delimiter"],
+        value_parser = OsStringValueParser::new().try_map(|text| separator(&text))
     )]
-    pub(crate) separator: Option<OsString>,
+    pub(crate) field_separator: Option<u8>,
+    #[command(flatten)]
+    pub(crate) lines: LineArgs,
     /// Of records with equal keys, keep the first one
     ///
     /// With 'check', or -c: records with equal keys are out of order.
@@ -114,9 +121,9 @@ impl RecordArgs {
                 !self.key.is_empty(),
             ),
             (
-                "--separator",
+                "--field-separator",
                 &[OfLines, Csv, Tsv][..],
-                self.separator.is_some(),
+                self.field_separator.is_some(),
             ),
             ("--unique", &RecordKind::ALL[..], self.unique),
         ];
@@ -143,16 +150,11 @@ impl RecordArgs {
         Ok(())
     }
 
-    /// What to sort by. `of_t` is the value of -t: the separator, in formats that have one.
-    pub(crate) fn plan(
-        &self,
-        kind: RecordKind,
-        of_t: Option<&OsStr>,
-        reverse: bool,
-    ) -> Result<Plan, Fault> {
+    /// What to sort by.
+    pub(crate) fn plan(&self, kind: RecordKind, reverse: bool) -> Result<Plan, Fault> {
         self.refuse_for_others(kind.name(), Some(kind))?;
         let order = order(reverse);
-        let separator = self.separator(kind, of_t)?;
+        let separator = self.field_separator;
         Ok(match kind {
             OfLines => Plan::Lines(self.lines.plan(&self.key, separator, reverse)?),
             Csv | Tsv => Plan::Table(self.table.plan(kind, separator, reverse)?),
@@ -172,47 +174,23 @@ impl RecordArgs {
             },
         })
     }
+}
 
-    fn separator(&self, kind: RecordKind, of_t: Option<&OsStr>) -> Result<Option<u8>, Fault> {
-        let (option, text) = match (&self.separator, of_t) {
-            (Some(text), None) => ("--separator", text.as_os_str()),
-            (None, Some(text)) => ("-t", text),
-            (None, None) => return Ok(None),
-            (Some(_), Some(_)) => {
-                return Err(Fault::Usage(
-                    "-t and --separator are the same: give one".to_owned(),
-                ));
-            }
-        };
-        let types = match kind {
-            RecordKind::Fixed => Some("--key has the types"),
-            RecordKind::Gensort => Some("keys of 10 bytes"),
-            RecordKind::Npy => Some("the file has the types"),
-            OfLines | Csv | Tsv => None,
-        };
-        if let Some(types) = types {
-            return Err(Fault::Usage(format!(
-                "{option} is for other formats: -f {} has no separators, and {types}",
-                kind.name()
-            )));
+/// Parses a separator of fields. Tables refuse one more.
+fn separator(text: &OsStr) -> Result<u8, String> {
+    let mut types = KeyType::WHOLE_WORDS.into_iter();
+    match text.as_encoded_bytes() {
+        b"\\t" => Ok(b'\t'),
+        b"\\0" => Ok(0),
+        b"\n" => Err("a newline cannot separate fields".to_owned()),
+        &[byte] => Ok(byte),
+        _ => {
+            let tip = match types.find(|key| text == key.name()) {
+                Some(key) => format!(" (the type of numbers is --type {key})"),
+                None => String::new(),
+            };
+            Err(format!("a separator is one byte, as in -t ';'{tip}"))
         }
-        let separator = match text.as_encoded_bytes() {
-            b"\\t" => Some(b'\t'),
-            b"\\0" => Some(0),
-            &[byte] => Some(byte),
-            _ => None,
-        };
-        let is_table = kind != OfLines;
-        match separator {
-            Some(b'\r') if is_table => {}
-            Some(b'\n') | None => {}
-            separator => return Ok(separator),
-        }
-        Err(Fault::Usage(format!(
-            "{option} '{}' is no separator of -f {}: give one byte, as in -t ';'",
-            text.to_string_lossy().escape_debug(),
-            kind.name()
-        )))
     }
 }
 

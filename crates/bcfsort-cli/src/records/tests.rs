@@ -62,13 +62,8 @@ fn sorted_chunks(
     budget: u64,
 ) -> Result<(Vec<u8>, Vec<Vec<u8>>), String> {
     let message = |fault: Fault| fault.message().unwrap_or_default().to_owned();
-    let (line, of_t) = match line.split_once(" -t") {
-        Some((line, of_t)) => (line, Some(std::ffi::OsStr::new(of_t))),
-        None => (line, None),
-    };
-    let plan = options::<RecordArgs>(line)
-        .plan(kind, of_t, reverse)
-        .map_err(message)?;
+    let options = options::<RecordArgs>(line);
+    let plan = options.plan(kind, reverse).map_err(message)?;
     let mut reader = ChunkReader::of_stream("file", Cursor::new(input.to_vec()));
     let (layout, header) = plan.open(&mut reader, budget).map_err(message)?;
     let records = Records::new(&*layout, &|_| Ok(Contender::cpu()));
@@ -327,9 +322,7 @@ fn a_format_finds_counts_and_splits_its_records() {
     for (kind, line, input) in cases {
         let bytes = sorted(kind, line, false, input).expect(line);
         let mut reader = ChunkReader::of_stream("file", Cursor::new(Vec::new()));
-        let plan = options::<RecordArgs>(line)
-            .plan(kind, None, false)
-            .expect(line);
+        let plan = options::<RecordArgs>(line).plan(kind, false).expect(line);
         let (layout, _) = plan.open(&mut reader, 1000).expect(line);
         let records = Records::new(&*layout, &|_| Ok(Contender::cpu()));
         let bounds = layout.bounds(&bytes);
@@ -501,16 +494,6 @@ fn rows_that_cannot_be_sorted_are_errors() {
             "cells are quoted with '\\\"', so it cannot separate them: --quote none, or another \
              separator",
         ),
-        (
-            "--by a -tu32",
-            "a\n",
-            "-t 'u32' is no separator of -f csv: give one byte, as in -t ';'",
-        ),
-        (
-            "--by a --separator ; -t;",
-            "a\n",
-            "-t and --separator are the same: give one",
-        ),
     ];
     for (line, input, expected) in cases {
         fails(Csv, line, input, expected);
@@ -601,8 +584,8 @@ fn wrong_options_are_errors() {
         ),
         (
             Gensort,
-            " -t,",
-            "-t is for other formats: -f gensort has no separators, and keys of 10 bytes",
+            "-t,",
+            "--field-separator is for -f lines, csv, tsv, not for -f gensort",
         ),
         (Fixed, "", "-f fixed needs --record BYTES, at least 1"),
         (
@@ -669,7 +652,7 @@ fn sort_files(
     memory: &str,
     verify: bool,
 ) -> Result<(), String> {
-    let plan = options::<RecordArgs>(line).plan(kind, None, false);
+    let plan = options::<RecordArgs>(line).plan(kind, false);
     let files = FileArgs::of(inputs);
     let sorted = sort(Job {
         inputs: files.inputs(kind.tells_codec()).expect("files"),
@@ -717,9 +700,9 @@ fn the_command_sorts_files_of_any_size() {
         );
     }
     // Strings without a number sort the same in one part and in many.
-    sort_file(RecordKind::Lines, "-k1.2 --separator ,", files, "1G", true).expect("lines");
+    sort_file(RecordKind::Lines, "-k1.2 -t,", files, "1G", true).expect("lines");
     let whole = fs::read(&output).expect("the output");
-    sort_file(RecordKind::Lines, "-k1.2 --separator ,", files, "12M", true).expect("lines");
+    sort_file(RecordKind::Lines, "-k1.2 -t,", files, "12M", true).expect("lines");
     assert!(fs::read(&output).expect("the output") == whole);
 }
 
@@ -987,8 +970,8 @@ fn options_of_arrays_are_checked() {
         (Npy, "-k1", "--key is for -f lines, fixed, not for -f npy"),
         (
             Npy,
-            " -tu32",
-            "-t is for other formats: -f npy has no separators, and the file has the types",
+            "-t,",
+            "--field-separator is for -f lines, csv, tsv, not for -f npy",
         ),
         (
             Fixed,

@@ -79,7 +79,7 @@ fn compare<T: SortKey>(engines: &[&str]) {
         );
         for engine in engines {
             let key = T::KEY_TYPE.name();
-            let args = ["-t", key, "--engine", engine, "--verify"];
+            let args = ["--type", key, "--engine", engine, "--verify"];
             let output = argsort(&[&args, direction].concat(), bytes(&keys))
                 .code(0)
                 .stderr(verified.clone())
@@ -107,9 +107,12 @@ fn text_files_and_empty_inputs() {
         .code(0)
         .stdout("1\n3\n2\n0\n")
         .stderr("");
-    argsort(&["-f", "text", "-t", "f64", "-r"], "-0\nnan\n0\n1e300\n0")
-        .code(0)
-        .stdout("1\n3\n2\n4\n0\n");
+    argsort(
+        &["-f", "text", "--type", "f64", "-r"],
+        "-0\nnan\n0\n1e300\n0",
+    )
+    .code(0)
+    .stdout("1\n3\n2\n4\n0\n");
     for format in ["raw", "text"] {
         argsort(&["-q", "--verify", "-f", format], "")
             .code(0)
@@ -122,7 +125,7 @@ fn text_files_and_empty_inputs() {
     let keys = numbers::<i64>(100_000);
     std::fs::write(&path, bytes(&keys)).unwrap();
     // The output may be the input, as in a sort.
-    cli(&["argsort", "-t", "i64", name, "-o", name])
+    cli(&["argsort", "--type", "i64", name, "-o", name])
         .assert()
         .code(0)
         .stdout("");
@@ -163,7 +166,7 @@ fn what_argsort_cannot_do_is_told_in_a_line() {
         (&["-S", "1M", "-f", "text", &text_file], b"", within),
         (&[&text_file], b"", "looks like text: -f text reads"),
         (&["-f", "text"], b"1\nx\n", "line 2"),
-        (&["-t", "u64"], &[0; 12], "12 bytes"),
+        (&["--type", "u64"], &[0; 12], "12 bytes"),
         (&["--seed", "1"], b"", "--seed is for --engine warpsort"),
         (&["no/such/file"], b"", "no/such/file: cannot read"),
     ] {

@@ -103,7 +103,7 @@ mod sorts {
                 "4500",
                 "--engine",
                 engine,
-                "-t",
+                "--type",
                 key,
                 "--buckets",
                 "3",
@@ -173,7 +173,7 @@ mod documents {
 
     #[test]
     fn json_of_a_sort_says_whether_it_sorted() {
-        let report = json(&["-n", "1500", "-t", "i32", "-r"], 0);
+        let report = json(&["-n", "1500", "--type", "i32", "-r"], 0);
         assert_eq!(report["command"], "sort");
         assert!(report.get("buffers").is_none());
         assert_eq!(report["sort"]["sorted"], true);

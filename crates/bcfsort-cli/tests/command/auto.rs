@@ -116,10 +116,10 @@ fn every_type_is_sorted_as_by_the_sequential_sort() {
     for key in ["u32", "i32", "f32", "u64", "i64", "f64"] {
         for direction in [&[][..], &["-r"]] {
             // Enough keys for several threads.
-            let input = keys(&["special", "-n", "100003", "-t", key]);
+            let input = keys(&["special", "-n", "100003", "--type", key]);
             let sort = |args: &[&str]| {
                 let sorted = cli()
-                    .args(["sort", "--timings", "--verify", "-t", key])
+                    .args(["sort", "--timings", "--verify", "--type", key])
                     .args(direction)
                     .args(args)
                     .write_stdin(input.clone())
@@ -130,7 +130,7 @@ fn every_type_is_sorted_as_by_the_sequential_sort() {
             };
             let parallel = sort(&[]);
             assert_eq!(parallel.len(), input.len());
-            is_sorted(&parallel, &[&["-t", key][..], direction].concat());
+            is_sorted(&parallel, &[&["--type", key][..], direction].concat());
             // Parts below the size that is worth threads, if keys have 8 bytes.
             assert!(sort(&["--memory", "1M"]) == parallel, "{key}");
         }

@@ -197,7 +197,6 @@ mod general {
             "--samples",
             "--seed",
             "--tuning",
-            "--separator",
             "--temp-dir",
         ] {
             assert!(!short.contains(option) && all.contains(option), "{option}");

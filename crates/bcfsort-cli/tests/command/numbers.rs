@@ -20,12 +20,13 @@ mod generate {
 
     #[test]
     fn types_formats_and_parameters() {
-        run(&["gen", "ascending", "-n", "3", "-f", "text", "-t", "f64"]).stdout("1\n2\n3\n");
-        run(&["gen", "maximal", "-n", "1", "-f", "text", "-t", "i64"])
+        run(&["gen", "ascending", "-n", "3", "-f", "text", "--type", "f64"]).stdout("1\n2\n3\n");
+        run(&["gen", "maximal", "-n", "1", "-f", "text", "--type", "i64"])
             .stdout("9223372036854775807\n");
-        run(&["gen", "maximal", "-n", "1", "-f", "text", "-t", "f32"]).stdout("NaN(0x7fffff)\n");
+        run(&["gen", "maximal", "-n", "1", "-f", "text", "--type", "f32"])
+            .stdout("NaN(0x7fffff)\n");
         run(&[
-            "gen", "random", "-n", "2", "-f", "text", "-t", "i32", "--range", "-5..-5",
+            "gen", "random", "-n", "2", "-f", "text", "--type", "i32", "--range", "-5..-5",
         ])
         .stdout("-5\n-5\n");
         let full = run(&["gen", "full", "-n", "100"])
@@ -44,7 +45,7 @@ mod generate {
             .stderr(one_line().and(contains("takes no --distinct, which is for duplicates, ")));
         run(&["gen", "random", "-n", "9", "--range", "-1..5"])
             .code(2)
-            .stderr(one_line().and(contains("outside u32: use -t i32")));
+            .stderr(one_line().and(contains("outside u32: use --type i32")));
         run(&["gen", "runs", "-n", "9", "--runs", "0"])
             .code(2)
             .stderr(one_line().and(contains("--runs is 0: ")));
@@ -74,7 +75,7 @@ mod check {
             .assert()
             .code(0);
         let floats = "-NaN\n-inf\n-1\n-0\n0\n1e-45\ninf\nNaN\n";
-        let args = ["check", "-f", "text", "-t", "f32"];
+        let args = ["check", "-f", "text", "--type", "f32"];
         cli().args(args).write_stdin(floats).assert().code(0);
     }
 
@@ -129,7 +130,7 @@ mod check {
         run(&["check", "-f", "gensort", "-r", "-q", &sorted])
             .code(1)
             .stdout("");
-        run(&["check", "-f", "gensort", "-t", "u32", &sorted])
+        run(&["check", "-f", "gensort", "--type", "u32", &sorted])
             .code(2)
             .stderr(one_line().and(contains("keys of 10 bytes")));
     }
@@ -159,7 +160,7 @@ mod bad_input {
             "10 bytes, not a multiple of the 4 bytes of a u32 key",
         );
         both(
-            &["-t", "f64"],
+            &["--type", "f64"],
             &[0; 12],
             "12 bytes, not a multiple of the 8 bytes of a f64 key",
         );
@@ -178,7 +179,7 @@ mod bad_input {
             b"1\n-2\n",
             "line 2: '-2' is not a valid u32 key: u32 is 0 to 4294967295",
         );
-        both(text, b"1\n1.5\n", "floats need -t f32 or -t f64");
+        both(text, b"1\n1.5\n", "floats need --type f32 or --type f64");
         both(
             text,
             b"1\n\x1b[31m\n",
@@ -196,7 +197,7 @@ mod bad_input {
             "line 1: 'score' is not a valid u32 key: is it a header? skip it with tail -n +2",
         );
         both(
-            &["-f", "text", "-t", "f64"],
+            &["-f", "text", "--type", "f64"],
             b"-1e400\n",
             "line 1: '-1e400' is not a valid f64 key: too large for f64",
         );
@@ -205,7 +206,7 @@ mod bad_input {
     #[test]
     fn crlf_blanks_and_a_missing_last_newline_are_fine() {
         cli()
-            .args(["sort", "--engine", "cpu", "-f", "text", "-t", "i32"])
+            .args(["sort", "--engine", "cpu", "-f", "text", "--type", "i32"])
             .write_stdin(" 3\r\n\t-1 \r\n2")
             .assert()
             .code(0)
@@ -296,11 +297,11 @@ mod sort_on_the_cpu {
     fn every_type_and_direction() {
         for key in ["u32", "i32", "f32", "u64", "i64", "f64"] {
             for direction in [&[][..], &["-r"]] {
-                let keys = run(&["gen", "special", "-n", "5000", "-t", key])
+                let keys = run(&["gen", "special", "-n", "5000", "--type", key])
                     .get_output()
                     .clone();
                 let sorted = cli()
-                    .args(["sort", "--engine", "cpu", "--verify", "-t", key])
+                    .args(["sort", "--engine", "cpu", "--verify", "--type", key])
                     .args(direction)
                     .write_stdin(keys.stdout.clone())
                     .assert()
@@ -308,7 +309,7 @@ mod sort_on_the_cpu {
                 let sorted = sorted.get_output().stdout.clone();
                 assert_eq!(sorted.len(), keys.stdout.len());
                 cli()
-                    .args(["check", "-t", key])
+                    .args(["check", "--type", key])
                     .args(direction)
                     .write_stdin(sorted)
                     .assert()

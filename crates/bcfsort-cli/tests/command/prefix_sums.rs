@@ -45,7 +45,7 @@ fn sums_are_by_color_in_either_format_and_from_stdin() {
         "-q",
         "-f",
         "text",
-        "-t",
+        "--type",
         "f32",
         &text,
         "-",
@@ -57,7 +57,16 @@ fn sums_are_by_color_in_either_format_and_from_stdin() {
         .assert()
         .code(0)
         .stdout("0.5\n-0.5\nNaN\n-0.25\n");
-    let args = ["prefix-sums", "-q", "-f", "text", "-t", "i32", "-", &colors];
+    let args = [
+        "prefix-sums",
+        "-q",
+        "-f",
+        "text",
+        "--type",
+        "i32",
+        "-",
+        &colors,
+    ];
     let colors = folder.write("colors", "0\n0\n");
     assert_eq!(args[7], colors);
     cli()
@@ -82,7 +91,7 @@ fn many_values_are_verified_and_timed() {
         sums(&[
             &values,
             &colors,
-            "-t",
+            "--type",
             key,
             "--method",
             method,
@@ -129,7 +138,7 @@ fn what_does_not_fit_together_is_told_with_its_place() {
     );
     fails(&["-", "-"], "cannot both come from stdin");
     fails(
-        &["-t", "u64", &values, &few],
+        &["--type", "u64", &values, &few],
         "possible values: u32, i32, f32",
     );
     fails(

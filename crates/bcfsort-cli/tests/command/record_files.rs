@@ -149,7 +149,7 @@ mod memory {
             lines.push(b'\n');
         }
         let lines = folder.write("lines", lines);
-        for (args, file) in [("-t u32", &numbers), ("-f lines", &lines)] {
+        for (args, file) in [("--type u32", &numbers), ("-f lines", &lines)] {
             let peak = peak(args, file);
             assert!(peak <= 20_000_000 + 64 * MIB, "{args}: {} MiB", peak / MIB);
         }

@@ -40,12 +40,12 @@ fn the_default_adapter_sorts() {
     }
     for key in ["u32", "i32", "f32", "u64", "i64", "f64"] {
         for engine in ["bcf", "bcf-pb", "warpsort", "auto"] {
-            let keys = run(&["gen", "special", "-n", "20011", "-t", key])
+            let keys = run(&["gen", "special", "-n", "20011", "--type", key])
                 .get_output()
                 .clone();
             let sort = |args: &[&str]| {
                 let assert = cli()
-                    .args(["sort", "-t", key])
+                    .args(["sort", "--type", key])
                     .args(args)
                     .env("WGPU_BCFSORT_REQUIRE_ADAPTER", "1")
                     .write_stdin(keys.stdout.clone())
@@ -122,14 +122,14 @@ fn text_sorts_as_with_gnu_sort() {
     let folder = Folder::new();
     let file = folder.name("keys");
     run(&[
-        "gen", "full", "-n", "50000", "-t", "u64", "-f", "text", "-o", &file,
+        "gen", "full", "-n", "50000", "--type", "u64", "-f", "text", "-o", &file,
     ])
     .code(0);
     let gnu = std::process::Command::new("sort")
         .args(["-n", &file])
         .env("LC_ALL", "C")
         .output();
-    let ours = run(&["sort", "-t", "u64", "-f", "text", &file]).code(0);
+    let ours = run(&["sort", "--type", "u64", "-f", "text", &file]).code(0);
     assert!(gnu.unwrap().stdout == ours.get_output().stdout);
 }
 

@@ -227,10 +227,10 @@ fn incompatible_parameters_are_refused() {
         |low, high| error(Spec::new(Pattern::Random, 10).range(Range::Values { low, high }));
     assert_eq!(
         range(-1, 5),
-        "--range is -1..5: some of it is outside u32: use -t i32"
+        "--range is -1..5: some of it is outside u32: use --type i32"
     );
-    assert!(range(0, 1 << 40).ends_with("outside u32: use -t u64"));
-    assert!(range(-1, 1 << 40).ends_with("outside u32: use -t i64"));
+    assert!(range(0, 1 << 40).ends_with("outside u32: use --type u64"));
+    assert!(range(-1, 1 << 40).ends_with("outside u32: use --type i64"));
     assert!(range(-1, 1 << 63).ends_with("outside u32"));
     assert!(error(Spec::new(Pattern::Random, u64::MAX)).contains("do not fit in memory"));
 }

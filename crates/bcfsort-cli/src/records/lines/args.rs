@@ -13,7 +13,7 @@ use clap::ValueEnum;
     reason = "each is an option of the command line"
 )]
 pub(crate) struct LineArgs {
-    /// lines: by the number at the beginning; other orders are in --help-all
+    /// lines: by the number at the beginning; --help-all has other orders
     ///
     /// A minus, digits, a point and digits, of any length, after blanks. Other text counts as 0.
     /// Keys that have options of their own ignore this and the other orders.

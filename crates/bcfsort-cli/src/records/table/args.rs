@@ -13,16 +13,16 @@ use std::ffi::OsString;
 /// What the rows of tables are sorted by, and what separates their cells.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct TableArgs {
-    /// csv, tsv: COLUMN[:TYPE][:desc],... by name or number from 1; npy: FIELD[:desc],...
+    /// csv, tsv: COLUMN[:TYPE][:desc],...; npy: FIELD[:desc],...
     ///
-    /// csv, tsv: TYPE is str (the default: by bytes), natural (digits as numbers), version (as sort
-    /// -V), num (any decimal number, exactly), date (ISO 8601, with or without a time and its
-    /// offset, exactly), u32, i32, f32, u64, i64 or f64; desc: largest first; nocase: uppercase and
+    /// csv, tsv: COLUMN is a name, or a number from 1, which columns whose names have a comma need;
+    /// TYPE is str (the default: by bytes), natural (digits as numbers), version (as sort -V), num
+    /// (any decimal number, exactly), date (ISO 8601, with or without a time and its offset,
+    /// exactly), u32, i32, f32, u64, i64 or f64; desc: largest first; nocase: uppercase and
     /// lowercase of ASCII are one. Rows with equal cells keep their order. A row without the cell,
     /// and a number or date that is empty, NA, N/A, null, None or NaN, is last in both orders:
-    /// first with :missing=first, refused with :missing=error. Columns whose names have a comma
-    /// need their numbers. npy: of a structured array, which needs this option; the file has the
-    /// types.
+    /// first with :missing=first, refused with :missing=error. npy: of a structured array, which
+    /// needs this option; the file has the types.
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) by: Option<String>,
     /// csv, tsv: the first row is no header
@@ -83,6 +83,11 @@ impl TableArgs {
                 }
             },
         };
+        if separator == b'\r' {
+            return Err(Fault::Usage(
+                "--field-separator '\\r' is a line end, so it cannot separate cells".to_owned(),
+            ));
+        }
         if quote == Some(separator) {
             return Err(Fault::Usage(format!(
                 "cells are quoted with '{}', so it cannot separate them: --quote none, or another \

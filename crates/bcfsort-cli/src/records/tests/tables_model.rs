@@ -181,11 +181,9 @@ fn random_tables_are_sorted_as_the_model_says() {
         let by: Vec<String> = keys.iter().map(Key::option).collect();
         let header = if has_header { "" } else { "--no-header " };
         let quote = style.quote.map_or("none".to_owned(), String::from);
-        let line = format!(
-            "{header}--quote {quote} --by {} -t{}",
-            by.join(","),
-            style.separator
-        );
+        let separator = style.separator.escape_default();
+        let by = by.join(",");
+        let line = format!("{header}--quote {quote} --by {by} -t{separator}");
         let result = sorted(RecordKind::Csv, &line, false, input.as_bytes());
         let result = result.map(|result| String::from_utf8_lossy(&result).into_owned());
         assert_eq!(result, Ok(expected), "case {case}: {line} of {input:?}");
