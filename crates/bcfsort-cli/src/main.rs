@@ -181,6 +181,7 @@ fn command() -> ExitCode {
     ended(checked.and_then(|()| run(&cli.command)))
 }
 
+/// Tells what has failed, and returns the exit code.
 fn ended(done: Result<(), Fault>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,

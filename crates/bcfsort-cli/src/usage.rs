@@ -1,5 +1,6 @@
 //! Errors of command-line usage, with tips for users of other sort commands.
 
+use crate::ended;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{say, say_lines};
 use bcfsort_term::stdio;
@@ -50,13 +51,13 @@ const DESCENDING: &str = "'-r' sorts in descending order";
 pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
     if !error.use_stderr() {
         if let Err(fault) = stdio::stdout() {
-            return reported(&fault);
+            return ended(Err(fault));
         }
     }
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let printed = error.print();
         if let (Err(failed), false) = (printed, error.use_stderr()) {
-            return reported(&Fault::io("stdout", "cannot write", &failed));
+            return ended(Err(Fault::io("stdout", "cannot write", &failed)));
         }
     } else if error.kind() == ErrorKind::InvalidUtf8 {
         // Clap does not say which one, and names of files may be any bytes.
@@ -73,13 +74,6 @@ pub(crate) fn exit(mut error: clap::Error) -> ExitCode {
         say_lines(&format!("wgpu-bcfsort: {text}"));
     }
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
-}
-
-fn reported(fault: &Fault) -> ExitCode {
-    if let Some(message) = fault.message() {
-        say(message);
-    }
-    ExitCode::from(fault.exit_code())
 }
 
 /// Escapes the newlines of values and names that the message quotes: those of its layout alone are
