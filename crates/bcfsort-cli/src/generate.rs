@@ -1,7 +1,7 @@
 //! `gen`: generates a data set.
 
 use bcfsort_data::{KeyWriter, Pattern, Range, Spec, generate};
-use bcfsort_term::args::{Keys, count, count_u32, listed, pattern};
+use bcfsort_term::args::{Keys, count, count_of, listed, pattern};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
 use bcfsort_term::output::Output;
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "R", value_parser = count)]
     runs: Option<u64>,
     /// Keys per lane (E) in the merge that the adversary pattern attacks
-    #[arg(long, value_name = "E", value_parser = count_u32)]
+    #[arg(long, value_name = "E", value_parser = count_of::<u32>)]
     items: Option<u32>,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 1, value_parser = count)]

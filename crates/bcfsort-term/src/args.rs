@@ -288,7 +288,7 @@ pub struct Tuning {
         value_name = "W",
         help_heading = TUNING,
         hide_short_help = true,
-        value_parser = count_u32
+        value_parser = count_of::<u32>
     )]
     warps: Option<u32>,
     /// Buckets of the distribution phase (the paper's P); not for sample-sort
@@ -299,7 +299,7 @@ pub struct Tuning {
         value_name = "P",
         help_heading = TUNING,
         hide_short_help = true,
-        value_parser = count_u32
+        value_parser = count_of::<u32>
     )]
     buckets: Option<u32>,
     /// Samples per sorted run to choose splitters from (the paper's t); not for sample-sort
@@ -310,7 +310,7 @@ pub struct Tuning {
         value_name = "T",
         help_heading = TUNING,
         hide_short_help = true,
-        value_parser = count_u32
+        value_parser = count_of::<u32>
     )]
     samples: Option<u32>,
 }
@@ -470,14 +470,10 @@ pub fn positive(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A count of at most 32 bits.
-pub fn count_u32(text: &str) -> Result<u32, String> {
-    u32::try_from(count(text)?).map_err(|_| format!("'{text}' is above {}", u32::MAX))
-}
-
-/// A count that a size in memory can have.
-pub fn count_usize(text: &str) -> Result<usize, String> {
-    usize::try_from(count(text)?).map_err(|_| format!("'{text}' is above {}", usize::MAX))
+/// A count that an unsigned type can have.
+pub fn count_of<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let bits = 8 * size_of::<T>();
+    T::try_from(count(text)?).map_err(|_| format!("'{text}' is above 2^{bits} - 1"))
 }
 
 /// A count within a range.

@@ -8,7 +8,7 @@ use super::lines::args::LineArgs;
 use super::npy;
 use super::reader::{ChunkReader, Front, Rearrange};
 use super::table::{TableArgs, TablePlan};
-use bcfsort_term::args::count_usize;
+use bcfsort_term::args::count_of;
 use bcfsort_term::fault::Fault;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsStr;
@@ -67,7 +67,7 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) table: TableArgs,
     /// fixed: the size of a record
-    #[arg(long, value_name = "BYTES", value_parser = count_usize)]
+    #[arg(long, value_name = "BYTES", value_parser = count_of::<usize>)]
     pub(crate) record: Option<usize>,
     /// lines: fields as in GNU sort; fixed: OFFSET:TYPE[:desc]
     ///
