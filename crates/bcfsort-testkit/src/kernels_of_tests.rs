@@ -12,6 +12,7 @@ type Notes = Mutex<(File, BTreeSet<String>)>;
 /// The variable of the environment that names the file.
 pub const KERNELS_OF_TESTS: &str = "WGPU_BCFSORT_KERNELS_OF_TESTS";
 
+/// The notes of this process; `None` if the variable is not set.
 static NOTES: LazyLock<Option<Notes>> = LazyLock::new(|| {
     let path = std::env::var_os(KERNELS_OF_TESTS).filter(|path| !path.is_empty())?;
     let file = File::options().append(true).create(true).open(path);
@@ -26,11 +27,11 @@ pub fn are_noted() -> bool {
 /// Notes that the test on whose thread this is called runs a kernel. Threads that a test starts
 /// have no name, so what they run is not noted.
 pub fn note(label: &str) {
-    let (Some(notes), Some(test)) = (&*NOTES, std::thread::current().name().map(str::to_owned))
-    else {
+    let Some(notes) = &*NOTES else {
         return;
     };
-    let Some((file, _)) = test.split_once("::") else {
+    let thread = std::thread::current();
+    let Some((file, _)) = thread.name().and_then(|test| test.split_once("::")) else {
         return;
     };
     let binary = std::env::current_exe().unwrap();
