@@ -51,7 +51,8 @@
 //! | your own encoder or compute pass | [`PreparedSort::record`], [`PreparedSort::record_in_pass`] |
 //! | a result to read back | [`Sorter::download`] |
 //! | keys that may be sorted already | [`Sorter::is_sorted_until`], [`Sorter::prepare_is_sorted`] |
-//! | the time of each phase | [`PreparedSort::profile`], [`PreparedSort::record_timed`], [`Sorter::profile`] |
+//! | the time of each phase | [`PreparedSort::profile`], [`Sorter::profile`] |
+//! | the time of each phase, in your own encoder | [`PreparedSort::record_timed`] |
 //! | a first sort without the time of compiling | [`Sorter::warm_up`], [`Sorter::with_pipeline_cache`] |
 //! | an error | [which errors to retry](Error#which-to-try-again) |
 //!

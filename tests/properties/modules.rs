@@ -345,8 +345,8 @@ fn the_lower_floors_know_no_upper_one() {
     }
 }
 
-/// The library's back door is for its tests, the experiments, the auditor's recordings and the plans
-/// that the browser's playground shows. What the commands need is public.
+/// The library's back door is for its tests, the experiments, the auditor's recordings and the
+/// plans that the browser's playground shows. What the commands need is public.
 #[test]
 fn the_commands_use_the_public_library_alone() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

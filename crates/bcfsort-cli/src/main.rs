@@ -51,7 +51,8 @@ Examples:
 const DETAILS: &str = "\
 Compiled kernels are cached by 'sort', 'argsort' and 'prefix-sums', on Vulkan only. The default \
 directory is wgpu-bcfsort in the user's cache directory: $XDG_CACHE_HOME or ~/.cache, \
-~/Library/Caches on macOS, %LOCALAPPDATA% on Windows. A directory that other users may write to is not used.";
+~/Library/Caches on macOS, %LOCALAPPDATA% on Windows. A directory that other users may \
+write to is not used.";
 
 /// Heading of the options common to all commands.
 const COMMON: &str = "Common options";

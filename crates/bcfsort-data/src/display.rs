@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 /// The number of bytes that [`clipped`] shows.
 const SHOWN: usize = 40;
 
-/// The text with escapes in place of what a terminal would obey or not show: characters that control
-/// it, change the direction of text, or take no room. Line feeds and tabs stay.
+/// The text with escapes in place of what a terminal would obey or not show: characters that
+/// control it, change the direction of text, or take no room. Line feeds and tabs stay.
 ///
 /// # Examples
 ///

@@ -45,8 +45,8 @@ fn or_exit(memory: *mut u8, size: usize) -> *mut u8 {
 fn exit(size: usize) -> ! {
     static ENDS: AtomicBool = AtomicBool::new(false);
     if ENDS.swap(true, Ordering::Relaxed) {
-        // Another thread got no memory either: one message is enough. (Or this one does not while it
-        // ends the process, and shall not wait for ever.)
+        // Another thread got no memory either: one message is enough. (Or this one does not while
+        // it ends the process, and shall not wait for ever.)
         std::thread::sleep(Duration::from_secs(1));
         output::exit_without_memory(2);
     }
