@@ -109,6 +109,8 @@ struct Params {
     splitter_words: u32,
     // 1 if there is a list of items to sort.
     is_listed: u32,
+    // 1 if items are spread over buckets: records of two words.
+    is_spread: u32,
     // The order-preserving map of records at their read, and at their write.
     source_sign_low: u32,
     source_sign_high: u32,
@@ -121,6 +123,11 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
+
+// The state of an item in its list. EVEN: the samples of its segment were. DONE: it needs no sort.
+const EVEN: u32 = 0u;
+const DONE: u32 = 1u;
+const UNEVEN: u32 = 2u;
 
 // Maps of keys, at the first read and at the last write: see lib/key_map.wgsl.
 
@@ -218,6 +225,8 @@ fn first_line(lane: u32, stride: u32) -> u32 {
 }
 
 var<workgroup> tile_words: array<u32, LINES * 16u>;
+
+// The places of an array of words.
 
 fn word_place(line: u32, cell: u32) -> u32 {
     return (line ^ ((line >> 4u) & 1u)) * 16u + (cell ^ ((line >> 1u) & 15u));
@@ -916,7 +925,7 @@ fn put_tile(blocks: Blocks, lane: u32) {
 }
 
 // Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/io, samplesort/maps,
-// samplesort/params, samplesort/shape, samplesort/tile_sort.
+// samplesort/params, samplesort/shape, samplesort/spread, samplesort/tile_sort.
 //
 // SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records in workgroup memory. Items are from
 // the list of `table`, or each tile of all records is an item.
@@ -943,6 +952,8 @@ struct Item {
     count: u32,
     // True if they need no sort.
     is_done: bool,
+    // True if the samples of their segment were even.
+    is_even: bool,
 }
 
 fn items_of_all() -> u32 {
@@ -955,12 +966,13 @@ fn items_of_all() -> u32 {
 
 fn item_at(number: u32) -> Item {
     let start = number * SORT_TILE;
-    var item = Item(start, min(SORT_TILE, params.len - start), false);
+    var item = Item(start, min(SORT_TILE, params.len - start), false, false);
     if params.is_listed == 1u {
         let at = 1u + 3u * number;
         let begin = min(items[at], params.len);
         let count = min(items[at + 1u], params.len - begin);
-        item = Item(begin, count, items[at + 2u] == 1u || count == 0u);
+        let state = items[at + 2u];
+        item = Item(begin, count, state == DONE || count == 0u, state == EVEN);
     }
     return item;
 }
@@ -977,6 +989,8 @@ struct Blocks {
     end: u32,
     // True if the item is larger than a tile.
     is_large: bool,
+    // True if the item fits a tile, and the samples of its segment were even.
+    is_even: bool,
 }
 
 fn fetch(blocks: Blocks, position: u32) -> Record {
@@ -1048,7 +1062,11 @@ fn main(
                             let high = first + (other - 1u) * HALF;
                             // With an odd number of blocks the first stage leaves out the last one.
                             let are_sorted = size > 2u && (other ^ 1u) < blocks;
-                            sort_blocks(Blocks(low, high, are_sorted, start, end, is_large), lane);
+                            let is_even = item.is_even && !is_large;
+                            sort_blocks(
+                                Blocks(low, high, are_sorted, start, end, is_large, is_even),
+                                lane,
+                            );
                         }
                     }
                 }

@@ -213,3 +213,94 @@ fn put_cells(blocks: Blocks, lane: u32, cells: Cells) {
     put_cell(blocks, lane, 14u, cells.c14);
     put_cell(blocks, lane, 15u, cells.c15);
 }
+
+// ---- bounds
+
+// The least and the greatest record, word by word.
+fn least_of(cells: Cells) -> Record {
+    let a = min(min(cells.c0, cells.c1), min(cells.c2, cells.c3));
+    let b = min(min(cells.c4, cells.c5), min(cells.c6, cells.c7));
+    let c = min(min(cells.c8, cells.c9), min(cells.c10, cells.c11));
+    let d = min(min(cells.c12, cells.c13), min(cells.c14, cells.c15));
+    return min(min(a, b), min(c, d));
+}
+
+fn greatest_of(cells: Cells) -> Record {
+    let a = max(max(cells.c0, cells.c1), max(cells.c2, cells.c3));
+    let b = max(max(cells.c4, cells.c5), max(cells.c6, cells.c7));
+    let c = max(max(cells.c8, cells.c9), max(cells.c10, cells.c11));
+    let d = max(max(cells.c12, cells.c13), max(cells.c14, cells.c15));
+    return max(max(a, b), max(c, d));
+}
+
+// ---- near
+
+// The number of records that are near the record before.
+fn near_cells(cells: Cells, lower_words: f32) -> u32 {
+    let span = distance(cells.c0, cells.c15, lower_words);
+    return near(cells.c0, cells.c1, lower_words, span)
+        + near(cells.c1, cells.c2, lower_words, span)
+        + near(cells.c2, cells.c3, lower_words, span)
+        + near(cells.c3, cells.c4, lower_words, span)
+        + near(cells.c4, cells.c5, lower_words, span)
+        + near(cells.c5, cells.c6, lower_words, span)
+        + near(cells.c6, cells.c7, lower_words, span)
+        + near(cells.c7, cells.c8, lower_words, span)
+        + near(cells.c8, cells.c9, lower_words, span)
+        + near(cells.c9, cells.c10, lower_words, span)
+        + near(cells.c10, cells.c11, lower_words, span)
+        + near(cells.c11, cells.c12, lower_words, span)
+        + near(cells.c12, cells.c13, lower_words, span)
+        + near(cells.c13, cells.c14, lower_words, span)
+        + near(cells.c14, cells.c15, lower_words, span);
+}
+
+// ---- spread
+
+fn count_cells(blocks: Blocks, lane: u32, spread: Spread, cells: Cells) -> Places {
+    return Places(
+        vec4<u32>(
+            count_cell(blocks, lane, spread, 0u, cells.c0),
+            count_cell(blocks, lane, spread, 1u, cells.c1),
+            count_cell(blocks, lane, spread, 2u, cells.c2),
+            count_cell(blocks, lane, spread, 3u, cells.c3),
+        ),
+        vec4<u32>(
+            count_cell(blocks, lane, spread, 4u, cells.c4),
+            count_cell(blocks, lane, spread, 5u, cells.c5),
+            count_cell(blocks, lane, spread, 6u, cells.c6),
+            count_cell(blocks, lane, spread, 7u, cells.c7),
+        ),
+        vec4<u32>(
+            count_cell(blocks, lane, spread, 8u, cells.c8),
+            count_cell(blocks, lane, spread, 9u, cells.c9),
+            count_cell(blocks, lane, spread, 10u, cells.c10),
+            count_cell(blocks, lane, spread, 11u, cells.c11),
+        ),
+        vec4<u32>(
+            count_cell(blocks, lane, spread, 12u, cells.c12),
+            count_cell(blocks, lane, spread, 13u, cells.c13),
+            count_cell(blocks, lane, spread, 14u, cells.c14),
+            count_cell(blocks, lane, spread, 15u, cells.c15),
+        ),
+    );
+}
+
+fn scatter_cells(at: Places, cells: Cells) {
+    scatter(at.a.x, cells.c0);
+    scatter(at.a.y, cells.c1);
+    scatter(at.a.z, cells.c2);
+    scatter(at.a.w, cells.c3);
+    scatter(at.b.x, cells.c4);
+    scatter(at.b.y, cells.c5);
+    scatter(at.b.z, cells.c6);
+    scatter(at.b.w, cells.c7);
+    scatter(at.c.x, cells.c8);
+    scatter(at.c.y, cells.c9);
+    scatter(at.c.z, cells.c10);
+    scatter(at.c.w, cells.c11);
+    scatter(at.d.x, cells.c12);
+    scatter(at.d.y, cells.c13);
+    scatter(at.d.z, cells.c14);
+    scatter(at.d.w, cells.c15);
+}

@@ -36,6 +36,8 @@ struct Params {
     splitter_words: u32,
     // 1 if there is a list of items to sort.
     is_listed: u32,
+    // 1 if items are spread over buckets: records of two words.
+    is_spread: u32,
     // The order-preserving map of records at their read, and at their write.
     source_sign_low: u32,
     source_sign_high: u32,
@@ -48,3 +50,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
+
+// The state of an item in its list. EVEN: the samples of its segment were. DONE: it needs no sort.
+const EVEN: u32 = 0u;
+const DONE: u32 = 1u;
+const UNEVEN: u32 = 2u;

@@ -1,5 +1,5 @@
 // Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/io, samplesort/maps,
-// samplesort/params, samplesort/shape, samplesort/tile_sort.
+// samplesort/params, samplesort/shape, samplesort/spread, samplesort/tile_sort.
 //
 // SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records in workgroup memory. Items are from
 // the list of `table`, or each tile of all records is an item.
@@ -26,6 +26,8 @@ struct Item {
     count: u32,
     // True if they need no sort.
     is_done: bool,
+    // True if the samples of their segment were even.
+    is_even: bool,
 }
 
 fn items_of_all() -> u32 {
@@ -38,12 +40,13 @@ fn items_of_all() -> u32 {
 
 fn item_at(number: u32) -> Item {
     let start = number * SORT_TILE;
-    var item = Item(start, min(SORT_TILE, params.len - start), false);
+    var item = Item(start, min(SORT_TILE, params.len - start), false, false);
     if params.is_listed == 1u {
         let at = 1u + 3u * number;
         let begin = min(items[at], params.len);
         let count = min(items[at + 1u], params.len - begin);
-        item = Item(begin, count, items[at + 2u] == 1u || count == 0u);
+        let state = items[at + 2u];
+        item = Item(begin, count, state == DONE || count == 0u, state == EVEN);
     }
     return item;
 }
@@ -60,6 +63,8 @@ struct Blocks {
     end: u32,
     // True if the item is larger than a tile.
     is_large: bool,
+    // True if the item fits a tile, and the samples of its segment were even.
+    is_even: bool,
 }
 
 fn fetch(blocks: Blocks, position: u32) -> Record {
@@ -131,7 +136,11 @@ fn main(
                             let high = first + (other - 1u) * HALF;
                             // With an odd number of blocks the first stage leaves out the last one.
                             let are_sorted = size > 2u && (other ^ 1u) < blocks;
-                            sort_blocks(Blocks(low, high, are_sorted, start, end, is_large), lane);
+                            let is_even = item.is_even && !is_large;
+                            sort_blocks(
+                                Blocks(low, high, are_sorted, start, end, is_large, is_even),
+                                lane,
+                            );
                         }
                     }
                 }

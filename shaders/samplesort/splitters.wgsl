@@ -1,5 +1,6 @@
-// Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/io, samplesort/maps,
-// samplesort/params, samplesort/segments, samplesort/shape, samplesort/tile_sort, samplesort/tree.
+// Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/evenness, samplesort/io,
+// samplesort/maps, samplesort/params, samplesort/segments, samplesort/shape, samplesort/tile_sort,
+// samplesort/tree.
 //
 // SAMPLE SORT, splitters: chooses the splitters of each segment, whose number of children depends
 // on its number of records.
@@ -16,7 +17,8 @@
 // exists.
 //
 // One workgroup per segment. `splitters`: for each segment `nodes` records in breadth-first order.
-// The first is unused; those after the last splitter are LAST. `counts`: cleared for the next
+// Those after the last splitter are LAST. The first is no splitter: where items
+// are spread, it holds their state. `counts`: cleared for the next
 // kernel. `tile_segments`: the segment of each tile. `children`: the table of the next level, or
 // the list of items; its counter is cleared.
 //
@@ -125,5 +127,8 @@ fn main(
             }
         }
         store_splitter(number * nodes + node_of(c, nodes), splitter);
+    }
+    if params.is_spread == 1u {
+        examine(number * nodes * WORDS, lane, sample_count);
     }
 }

@@ -9,8 +9,8 @@
 //
 // After the last level, children are packed greedily, from the first on, into items that fit a
 // tile. Lanes find the starts of items by pointer jumping. `children`: the number of items, then
-// for each item its first record, its number of records, and 1 if it needs no sort. That is so if
-// the item is part of a uniform child, or outside of the output range.
+// for each item its first record, its number of records, and its state. It is DONE if it is
+// part of a uniform child, or outside of the output range.
 //
 // Workgroups allocate items, or tiles of the next level, in any order.
 //
@@ -110,6 +110,10 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
     }
     workgroupBarrier();
     let room = params.items - min(first_item, params.items);
+    var state = UNEVEN;
+    if params.is_spread == 1u {
+        state = select(UNEVEN, EVEN, splitters[number * NODES * params.splitter_words] == EVEN);
+    }
     for (var item = lane; item < min(items[NODES], room); item += LANES) {
         var child = 0u;
         for (var step = NODES / 2u; step > 0u; step /= 2u) {
@@ -122,7 +126,7 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
         let at = 1u + 3u * (first_item + item);
         atomicStore(&children[at], segment.start + first);
         atomicStore(&children[at + 1u], select(left, min(left, params.capacity), is_done == 1u));
-        atomicStore(&children[at + 2u], is_done);
+        atomicStore(&children[at + 2u], select(state, DONE, is_done == 1u));
     }
 }
 

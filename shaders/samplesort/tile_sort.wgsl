@@ -83,6 +83,14 @@ fn first_line(lane: u32, stride: u32) -> u32 {
 
 var<workgroup> tile_words: array<u32, LINES * 16u>;
 
+// ---- atoms
+
+var<workgroup> tile_atoms: array<atomic<u32>, LINES * 16u>;
+
+// ---- word_places
+
+// The places of an array of words.
+
 fn word_place(line: u32, cell: u32) -> u32 {
     return (line ^ ((line >> 4u) & 1u)) * 16u + (cell ^ ((line >> 1u) & 15u));
 }
@@ -147,6 +155,27 @@ fn load(at: u32) -> u32 {
 
 fn store(at: u32, cell: u32) {
     tile_words[at] = cell;
+}
+
+// ---- word_and_atom
+
+// Cells of two words, each in its own array.
+
+fn line_at(lane: u32) -> Places {
+    return places(word_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
+}
+
+fn column_at(lane: u32, stride: u32, half: u32) -> Places {
+    return word_column(lane, stride, half);
+}
+
+fn load(at: u32) -> vec2<u32> {
+    return vec2<u32>(tile_words[at], atomicLoad(&tile_atoms[at]));
+}
+
+fn store(at: u32, cell: vec2<u32>) {
+    tile_words[at] = cell.x;
+    atomicStore(&tile_atoms[at], cell.y);
 }
 
 // ---- two_words
@@ -376,7 +405,7 @@ fn mapped(cells: Cells) -> Cells {
     return cells;
 }
 
-// ---- sort
+// ---- padding
 
 // Replaces a fetched record with padding. Only the tile's first 32 records may be before the item.
 fn pad(blocks: Blocks, lane: u32, i: u32, r: Record) -> Record {
@@ -386,6 +415,8 @@ fn pad(blocks: Blocks, lane: u32, i: u32, r: Record) -> Record {
     }
     return padded(blocks, position, r);
 }
+
+// ---- sort
 
 // Fetches records in any order, and stores a sorted line for each lane.
 fn sort_lines(blocks: Blocks, lane: u32) {

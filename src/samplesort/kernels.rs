@@ -13,7 +13,7 @@ parameters! {
         len, first, end,
         segments, whole, child, slots, nodes, samples, seed,
         rank_begin, rank_end, skips_done,
-        tile, group_tiles, capacity, tiles, items, splitter_words, is_listed,
+        tile, group_tiles, capacity, tiles, items, splitter_words, is_listed, is_spread,
         source_sign_low, source_sign_high, source_flip_low, source_flip_high,
         target_sign_low, target_sign_high, target_flip_low, target_flip_high,
     }
@@ -51,6 +51,8 @@ pub struct TileSizes {
     pub is_compact: bool,
     /// True if source and target are the same buffer.
     pub in_place: bool,
+    /// True if a tile is partitioned first, as items of a list are.
+    pub is_spread: bool,
 }
 
 /// The largest number of lanes of a workgroup that sorts a tile of rows.
@@ -105,6 +107,13 @@ macro_rules! cells {
     };
 }
 
+/// A section of the test whether samples are even.
+macro_rules! evenness {
+    ($section:literal) => {
+        wgsl!("samplesort/evenness.wgsl", $section)
+    };
+}
+
 /// Values of one scan in a partition: the counts of children, or the marks of positions.
 const fn scan_values(nodes: u32, tile: u32) -> u32 {
     if nodes > tile / 16 { nodes } else { tile / 16 }
@@ -151,6 +160,19 @@ fn of_shape(shape: Shape) -> Vec<Kernel> {
                 each,
                 is_compact,
                 in_place,
+                is_spread: false,
+            };
+            sort(sizes, shape)
+        }));
+    }
+    if words == 2 {
+        kernels.extend([false, true].map(|in_place| {
+            let sizes = TileSizes {
+                tile: 2048,
+                each: 16,
+                is_compact: false,
+                in_place,
+                is_spread: true,
             };
             sort(sizes, shape)
         }));
@@ -175,6 +197,7 @@ pub(crate) fn of_rows(words: u32) -> Vec<Kernel> {
             each: 16,
             is_compact: false,
             in_place,
+            is_spread: false,
         };
         sort(sizes, shape)
     }));
@@ -201,12 +224,17 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
         parts.files(&[of.cells, row!("sort_tile")]);
     } else {
         let fetched = [tile_sort!("line_order"), tile_sort!("mapped_source")];
-        parts.tile_sort(samples, SAMPLES_PER_LANE, is_compact, fetched);
+        parts.tile_sort(samples, SAMPLES_PER_LANE, is_compact, false, fetched);
         parts.files(&[match words {
             1 => tile_sort!("tile_load_word"),
             2 => tile_sort!("tile_load_pair"),
             _ => tile_sort!("tile_load_triple"),
         }]);
+    }
+    if words == 2 && !is_compact && !is_row {
+        parts.files(&[cells!("bounds"), cells!("near"), evenness!("examined")]);
+    } else {
+        parts.files(&[evenness!("not_examined")]);
     }
     parts.files(&[wgsl!("samplesort/splitters.wgsl")]);
     let compact = if is_compact { ".compact" } else { "" };
@@ -308,12 +336,14 @@ pub fn sort(sizes: TileSizes, shape: Shape) -> Kernel {
         let sort_tile = row!("sort_tile");
         parts.files(&[of.cells, sort_tile, row!("put_tile")]);
     } else {
-        let map = if each == EACH_OF_ITEMS {
+        let is_item = each == EACH_OF_ITEMS || sizes.is_spread;
+        let map = if is_item {
             tile_sort!("mapped_source")
         } else {
             tile_sort!("source_to_map")
         };
-        parts.tile_sort(tile, each, is_compact, [tile_sort!("memory_order"), map]);
+        let fetched = [tile_sort!("memory_order"), map];
+        parts.tile_sort(tile, each, is_compact, sizes.is_spread, fetched);
         let put = match each {
             16 => tile_sort!("put_one"),
             _ => tile_sort!("put_two"),
@@ -323,8 +353,17 @@ pub fn sort(sizes: TileSizes, shape: Shape) -> Kernel {
     parts.files(&[wgsl!("samplesort/sort.wgsl")]);
     let compact = if is_compact { ".compact" } else { "" };
     let place = if in_place { ".in_place" } else { "" };
-    let name = format!("sort.{tile}x{each}{compact}{place}.{}", shape.name());
-    parts.kernel(&name, tile * words, Conflicts::None)
+    let spread = if sizes.is_spread { ".spread" } else { "" };
+    let name = format!(
+        "sort.{tile}x{each}{compact}{spread}{place}.{}",
+        shape.name()
+    );
+    let conflicts = if sizes.is_spread {
+        Conflicts::WhereItSearches
+    } else {
+        Conflicts::None
+    };
+    parts.kernel(&name, tile * words, conflicts)
 }
 
 /// Merges up to 16 sorted tiles.
@@ -379,7 +418,14 @@ impl Parts {
 
     /// Adds `sort_tile`, which fetches and sorts a tile of `tile` records, `each` in a lane.
     /// `fetched`: the order in which records are fetched, and whether their keys are mapped then.
-    fn tile_sort(&mut self, tile: u32, each: u32, is_compact: bool, fetched: [Source; 2]) {
+    fn tile_sort(
+        &mut self,
+        tile: u32,
+        each: u32,
+        is_compact: bool,
+        is_spread: bool,
+        fetched: [Source; 2],
+    ) {
         let words = self.shape.words();
         let lines = tile / each;
         let far_bits = lines.ilog2().saturating_sub(4);
@@ -387,11 +433,22 @@ impl Parts {
         self.constants.extend(sizes);
         self.files(&[tile_sort!("places")]);
         let arrays: &[Source] = match (words, each) {
-            (1, 16) => &[tile_sort!("words"), tile_sort!("one_word")],
+            (2, _) if is_spread => &[
+                tile_sort!("words"),
+                tile_sort!("atoms"),
+                tile_sort!("word_places"),
+                tile_sort!("word_and_atom"),
+            ],
+            (1, 16) => &[
+                tile_sort!("words"),
+                tile_sort!("word_places"),
+                tile_sort!("one_word"),
+            ],
             (1 | 2, _) => &[tile_sort!("pairs"), tile_sort!("two_words")],
             _ => &[
                 tile_sort!("pairs"),
                 tile_sort!("words"),
+                tile_sort!("word_places"),
                 tile_sort!("three_words"),
             ],
         };
@@ -416,7 +473,13 @@ impl Parts {
         } else {
             tile_sort!("unrolled")
         };
-        self.files(&[columns, tile_sort!("sort")]);
+        self.files(&[columns, tile_sort!("padding")]);
+        if is_spread {
+            let spread = wgsl!("samplesort/spread.wgsl");
+            self.files(&[cells!("bounds"), cells!("spread"), spread]);
+        } else {
+            self.files(&[tile_sort!("sort")]);
+        }
     }
 
     /// The kernel with `memory` words of workgroup memory. The size of each variable is rounded up

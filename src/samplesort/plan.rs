@@ -28,6 +28,9 @@ pub struct Sizes {
     pub merged: u32,
     /// The largest number of records that are sorted in the smallest tiles.
     pub small: u32,
+    /// True if the items of more than `small` records are spread over buckets in workgroup memory:
+    /// records of two words.
+    pub is_spread: bool,
     /// True if tile kernels should compile fast rather than run fast.
     pub is_compact: bool,
 }
@@ -48,8 +51,10 @@ impl Sizes {
         } else {
             Self::cpu(shape, tuning, limits)
         };
+        let is_compact = sizes.is_compact || tuning.tile <= 1024;
         Self {
-            is_compact: sizes.is_compact || tuning.tile <= 1024,
+            is_compact,
+            is_spread: sizes.is_spread && !is_compact,
             merged: match shape {
                 Shape::Row { .. } => 0,
                 _ => tuning.merged,
@@ -104,6 +109,8 @@ impl Sizes {
                 _ => MERGED_TILES * sort_tile,
             },
             small: 1 << 20,
+            // A tile of 64 lines or more has room for the counters.
+            is_spread: !shape.is_row() && words == 2 && sort_tile >= 1024,
             is_compact: false,
         }
     }

@@ -150,6 +150,7 @@ impl Recorder<'_> {
         let items = self.most_items(last);
         let likely = (u64::from(len) * 5 / 4 / u64::from(capacity)) as u32 + last.segments + 1;
         // Many tiles: throughput matters, not the latency of one tile.
+        let is_spread = self.spreads();
         let many = self.sort.shape == Shape::Word && sort_tile == self.sizes.sort_tile;
         let sizes = TileSizes {
             tile: sort_tile,
@@ -160,6 +161,7 @@ impl Recorder<'_> {
             },
             is_compact: self.sizes.is_compact,
             in_place,
+            is_spread,
         };
         let kernel = kernels::sort(sizes, self.sort.shape);
         let bindings = self.sorted(from.0, in_place, self.sort.target);
@@ -187,6 +189,11 @@ impl Recorder<'_> {
                 keys: u64::from(workgroups) * u64::from(sort_tile),
             });
         }
+    }
+
+    /// True if items are spread over buckets.
+    fn spreads(&self) -> bool {
+        self.sizes.is_spread && self.sort.len > self.sizes.small
     }
 
     /// The largest number of items in a level's table: packed items, of which any two neighbours
@@ -228,6 +235,7 @@ impl Recorder<'_> {
             capacity: level.sort_tile - 31,
             tiles: level.tiles,
             items: self.most_items(level),
+            is_spread: u32::from(is_last && self.spreads()),
             ..self.parameters(map, AS_THEY_ARE)
         };
         let shape = self.sort.shape;
@@ -315,6 +323,7 @@ impl Recorder<'_> {
             each: 16,
             is_compact: self.sizes.is_compact,
             in_place,
+            is_spread: false,
         };
         let kernel = kernels::sort(sizes, self.sort.shape);
         // Without a list, the binding still needs a buffer.

@@ -149,3 +149,24 @@ fn the_default_tuning_sorts() {
         Order::Ascending,
     );
 }
+
+/// Records of two words, of which more than 2^20 are spread over buckets within each item: even
+/// ones, ones of which many are equal, and uneven ones.
+#[test]
+fn large_sorts_of_two_words_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let options = options(Tuning::default());
+    let len = (1 << 20) + 1001;
+    let few = Spec::new(Pattern::FewDistinct, len).distinct(1 << 16);
+    for (spec, order) in [
+        (Spec::new(Pattern::Full, len), Order::Descending),
+        (few, Order::Ascending),
+        (Spec::new(Pattern::Zipf, len), Order::Ascending),
+    ] {
+        check::<u64>(gpu, &options, &spec, order);
+        let sorter = gpu.sorter(&options);
+        let keys: Vec<u32> = generate(&spec).unwrap();
+        let indices = sorter.argsort(&keys, order).unwrap();
+        assert!(indices == stable(&keys, order), "{spec:?}");
+    }
+}

@@ -9,4 +9,5 @@ mod random_modules;
 mod samplesort;
 mod shipped;
 mod small;
+mod spread;
 mod warpsort;

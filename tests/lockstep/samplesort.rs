@@ -14,7 +14,7 @@ use wgpu_bcfsort::{Comparator, KeyType, Order};
 use wgsl_lockstep::Config;
 
 /// Small sizes, so that few records are sorted like many.
-fn sizes(shape: Shape) -> Sizes {
+pub(super) fn sizes(shape: Shape) -> Sizes {
     let tile = if shape == Shape::Word { 1024 } else { 256 };
     Sizes {
         is_compact: true,
@@ -28,18 +28,19 @@ fn sizes(shape: Shape) -> Sizes {
         samples: 256,
         merged: 2 * tile,
         small: 0,
+        is_spread: false,
     }
 }
 
 /// The input of a sort: keys as words, and values.
-struct Input {
+pub(super) struct Input {
     shape: Shape,
     keys: Vec<u32>,
     values: Vec<u32>,
 }
 
 impl Input {
-    fn new(shape: Shape, spec: &Spec) -> Self {
+    pub(super) fn new(shape: Shape, spec: &Spec) -> Self {
         let keys = if shape.key_words() == 1 {
             generate::<u32>(spec).unwrap()
         } else {
@@ -79,7 +80,7 @@ impl Input {
 }
 
 /// Runs a sort, and compares the result with the CPU's.
-fn sort(
+pub(super) fn sort(
     input: &Input,
     order: Order,
     out_of_place: bool,
@@ -139,7 +140,7 @@ fn sort(
     (recording, reports)
 }
 
-fn check(reports: &[KernelReport]) {
+pub(super) fn check(reports: &[KernelReport]) {
     for kernel in reports {
         let label = kernel.kernel.label();
         let findings = &kernel.report.findings;

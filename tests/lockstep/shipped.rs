@@ -49,7 +49,7 @@ const EXCEPTIONS: [(&str, u32, &str); 5] = [
 /// Accesses with data-dependent bank conflicts in kernels that [search](Kernel::searches): the
 /// variable, the function that accesses it, and the reason. Their other accesses, above all those
 /// of sorting, are free of conflicts.
-const SEARCHED: [(&str, &str, &str); 14] = [
+const SEARCHED: [(&str, &str, &str); 18] = [
     (
         "cells",
         "cells_load",
@@ -66,6 +66,18 @@ const SEARCHED: [(&str, &str, &str); 14] = [
         "splitters are taken from samples",
     ),
     ("cells", "main", "records go to their places"),
+    (
+        "tile_atoms",
+        "count_cell",
+        "records of one bucket are counted",
+    ),
+    (
+        "tile_atoms",
+        "place_of",
+        "records of any buckets get their places",
+    ),
+    ("tile_words", "scatter", "records go to their places"),
+    ("tile_atoms", "scatter", "records go to their places"),
     ("histogram", "main", "records of one child are counted"),
     (
         "histogram",

@@ -166,11 +166,25 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
                 samples: 1024,
                 ..of_gpus
             },
+            // Few records are spread as many are.
+            Sizes {
+                small: 0,
+                ..of_gpus
+            },
+            Sizes {
+                small: 0,
+                samples: 1024,
+                ..sizes(Tuning::default(), 512)
+            },
             sizes(Tuning::default(), 512),
             wide,
             sizes(Tuning::cpu(), 256),
         ] {
-            let lens = [5 * sizes.sort_tile / 2, sizes.nodes * 48 + 100];
+            let mut lens = vec![5 * sizes.sort_tile / 2, sizes.nodes * 48 + 100];
+            if sizes.small == 0 {
+                // One child, which fits a tile.
+                lens.push(sizes.sort_tile - 100);
+            }
             // With the largest number of samples.
             let mut sampled = record(lens[0], &sizes, &two_rows);
             set_parameters(&mut sampled, &["samples"], sizes.samples);
@@ -608,6 +622,7 @@ fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<(&Sizes, u32)>) -> Kerne
     };
     if kernel.is("samplesort.sort") {
         let in_place = kernel.name().contains(".in_place");
+        let is_spread = kernel.name().contains(".spread");
         let (tile, each) = match sizes {
             Some((sizes, of_words)) if shape == Shape::Word && sizes.sort_tile > 1024 => {
                 (sizes.sort_tile, of_words)
@@ -620,6 +635,7 @@ fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<(&Sizes, u32)>) -> Kerne
             each,
             is_compact,
             in_place,
+            is_spread,
         };
         kernels::sort(sizes, shape)
     } else if kernel.is("samplesort.splitters") {
