@@ -35,6 +35,9 @@ pub(crate) struct Case {
     roles: BTreeMap<u32, Buffer>,
 }
 
+/// The state of an item that is in order: `DONE` of `samplesort/params.wgsl`.
+const DONE: u32 = 1;
+
 impl Case {
     /// The cases of a kernel, recorded now if necessary. Some of them must do the kernel's work:
     /// otherwise a kernel that does nothing would pass.
@@ -86,7 +89,7 @@ impl Case {
         let own = first as usize..end.min(*all) as usize;
         let items = items.chunks_exact(3).take(own.end).skip(own.start);
         items
-            .filter_map(|item| (item[2] == 0).then_some(item[1]))
+            .filter_map(|item| (item[2] != DONE).then_some(item[1]))
             .collect()
     }
 
