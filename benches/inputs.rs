@@ -118,6 +118,11 @@ const INPUTS: &[Input] = &[
     ("timestamps, almost in order", |i, _| {
         1_700_000_000_000_000_000 + (i << 20) + random(i) % (1 << 26)
     }),
+    // Even samples, and a full bucket in almost every item: the worst case for records of two words.
+    ("one in 8 at 2^15 keys", |i, n| match random(i + n) % 8 {
+        0 => random(i) >> 49 << 49 | i,
+        _ => random(i),
+    }),
     ("and of two", |i, n| random(i) & random(i + n)),
     ("and of three", |i, n| {
         random(i) & random(i + n) & random(i + 2 * n)
