@@ -118,8 +118,8 @@ const INPUTS: &[Input] = &[
     ("timestamps, almost in order", |i, _| {
         1_700_000_000_000_000_000 + (i << 20) + random(i) % (1 << 26)
     }),
-    // Even samples, and a full bucket in almost every item: the worst case for records of two words.
-    ("one in 8 at 2^15 keys", |i, n| match random(i + n) % 8 {
+    // Samples that are just even, and a full bucket in most items: the worst case of two words.
+    ("one in 12 at 2^15 keys", |i, n| match random(i + n) % 12 {
         0 => random(i) >> 49 << 49 | i,
         _ => random(i),
     }),
