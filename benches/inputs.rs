@@ -24,7 +24,7 @@ const RUNS: usize = 9;
 /// An idle device lowers its clock. So for this long it sorts before the timed runs.
 const WARM_UP: Duration = Duration::from_millis(400);
 
-/// And so many other sorts precede each timed one: of 2^20 keys.
+/// Sorts of 2^20 other keys before each timed sort, for the same reason.
 const BUSY: usize = 10;
 
 /// Pseudo-random numbers: number `i` of a sequence.
@@ -247,7 +247,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Copies the input to where it is sorted, and sorts other keys, so many times.
+    /// Copies the input to where it is sorted, and then sorts other keys `busy` times.
     fn start(&self, busy: usize) {
         let mut encoder = self.sorter.device().create_command_encoder(&<_>::default());
         for (from, to) in self.input.iter().zip(&self.sorted) {
@@ -288,11 +288,9 @@ impl<'a> Bench<'a> {
 
     /// The median time of an input, in ms, once its result is verified.
     fn time(&self, input: &Input) -> Result<f64, Box<dyn std::error::Error>> {
-        let (sorter, len) = (self.sorter, self.len);
-        let words_each = self.key.words() as usize;
-        let keys = words(input, len, words_each);
+        let keys = words(input, self.len, self.key.words() as usize);
         let bytes = bytemuck::cast_slice(&keys);
-        sorter.queue().write_buffer(&self.input[0], 0, bytes);
+        self.sorter.queue().write_buffer(&self.input[0], 0, bytes);
         self.start(0);
         self.sort.run()?;
         self.verify(input, &keys)?;
