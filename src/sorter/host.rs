@@ -142,6 +142,9 @@ impl Sorter {
     /// The result is in the blocks alone: the slice keeps its keys, in an unspecified order. With
     /// fewer than two keys nothing runs on the device, and all times are zero.
     ///
+    /// There is no async version: async code uploads the keys, and awaits
+    /// [`PreparedSort::profile_async`].
+    ///
     /// # Errors
     ///
     /// Those of [`sort_to`](Self::sort_to).
@@ -158,24 +161,6 @@ impl Sorter {
         let mut profile = Profile::new(Clock::Timestamps);
         let sorting = self.sort_to_host(keys, order, Waiting::Block, Some(&mut profile), &mut take);
         pollster::block_on(sorting)?;
-        Ok(profile)
-    }
-
-    /// The async version of [`profile`](Self::profile). It does not block while the device works.
-    /// The future is not [`Send`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`sort_to`](Self::sort_to).
-    pub async fn profile_async<T: SortKey, E: From<Error>>(
-        &self,
-        keys: &mut [T],
-        order: Order,
-        mut take: impl FnMut(&[T]) -> Result<(), E>,
-    ) -> Result<Profile, E> {
-        let mut profile = Profile::new(Clock::Timestamps);
-        let waiting = Waiting::Yield;
-        call(self.sort_to_host(keys, order, waiting, Some(&mut profile), &mut take)).await?;
         Ok(profile)
     }
 
