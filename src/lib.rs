@@ -32,7 +32,8 @@
 //! |---|---|
 //! | one slice | [`sort`], [`sort_async`] |
 //! | more keys or records than fit in memory | `ExternalSorter`, with the feature `external` |
-//! | many slices, or an adapter of your choice | [`Sorter::open`] or [`Sorter::on_adapter`], then [`Sorter::sort`] |
+//! | many slices | [`Sorter::open`], then [`Sorter::sort`] |
+//! | an adapter of your choice | [`adapters`], [`Options::adapter`](Options#structfield.adapter) |
 //! | a slice, to get the indices that would sort it | [`Sorter::argsort`] |
 //! | a slice of structs, or two slices | [`Sorter::sort_by_key`], [`Sorter::sort_pairs`]: stable |
 //! | a slice of structs, and a custom comparator in WGSL | [`Sorter::sort_by`] with a [`Comparator`] |

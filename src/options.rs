@@ -10,6 +10,9 @@ use crate::samplesort::Tuning;
 /// No option changes the result of a sort. The only exception is the order of records outside a
 /// requested [range](crate::SortJob::range).
 ///
+/// The [adapter](Self::adapter) is not an option of sorts: [`Sorter::open`](crate::Sorter::open)
+/// alone reads it.
+///
 /// # Examples
 ///
 /// ```
@@ -35,6 +38,11 @@ pub struct Options {
     pub tuning: Option<Tuning>,
     /// The paper's parameters of the mergesorts.
     pub mergesort: MergesortOptions,
+    /// The adapter on which [`Sorter::open`](crate::Sorter::open) opens a device: one of
+    /// [`adapters`](crate::adapters), or one of your own instance. Default: the best of
+    /// [`adapters`](crate::adapters). A sorter on a device that is open already ignores it.
+    #[cfg(feature = "gpu")]
+    pub adapter: Option<wgpu::Adapter>,
 }
 
 impl Options {
@@ -63,6 +71,18 @@ impl Options {
     #[must_use]
     pub const fn mergesort(mut self, mergesort: MergesortOptions) -> Self {
         self.mergesort = mergesort;
+        self
+    }
+
+    /// Sets [`adapter`](Self#structfield.adapter).
+    ///
+    /// # Examples
+    ///
+    /// See [`adapters`](crate::adapters).
+    #[cfg(feature = "gpu")]
+    #[must_use]
+    pub fn adapter(mut self, adapter: &wgpu::Adapter) -> Self {
+        self.adapter = Some(adapter.clone());
         self
     }
 

@@ -111,7 +111,7 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
 /// }
 /// // The last adapter instead of the best.
 /// if let Some(last) = adapters().last() {
-///     let sorter = Sorter::on_adapter(last, Options::default())?;
+///     let sorter = Sorter::open(Options::default().adapter(last))?;
 /// }
 /// # Ok(()) }
 /// ```

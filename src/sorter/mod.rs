@@ -117,15 +117,17 @@ impl Sorter {
         })
     }
 
-    /// Opens a device on the best adapter, the first of [`adapters`](crate::adapters), and makes a
-    /// sorter on it. Opening takes longer than most sorts, so keep the sorter.
+    /// Opens a device with the [`requirements`](crate::requirements), and makes a sorter on it.
+    /// Opening takes longer than most sorts, so keep the sorter.
     ///
-    /// All these devices belong to
+    /// The adapter is [`Options::adapter`]: by default the best, the first of
+    /// [`adapters`](crate::adapters). All devices on these adapters belong to
     /// [one `wgpu::Instance`](crate::adapters#what-is-process-wide), the only process-wide state.
     ///
     /// # Errors
     ///
-    /// [`Error::NoAdapter`], [`Error::RequestDevice`], [`Error::InvalidOption`].
+    /// [`Error::NoAdapter`], [`Error::AdapterTooSmall`], [`Error::RequestDevice`],
+    /// [`Error::InvalidOption`].
     ///
     /// # Examples
     ///
@@ -149,36 +151,12 @@ impl Sorter {
     /// # Examples
     ///
     /// See [`sort_async`](Self::sort_async).
-    pub async fn open_async(options: Options) -> Result<Self, Error> {
-        let adapters = adapters_async().await;
-        Self::on_adapter_async(adapters.first().ok_or(Error::NoAdapter)?, options).await
-    }
-
-    /// Opens a device with the [`requirements`](crate::requirements) on an adapter, and makes a
-    /// sorter on it. The adapter is one of [`adapters`](crate::adapters), or one of your own
-    /// instance.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::AdapterTooSmall`], [`Error::RequestDevice`], [`Error::InvalidOption`].
-    ///
-    /// # Examples
-    ///
-    /// See [`adapters`](crate::adapters).
-    pub fn on_adapter(adapter: &wgpu::Adapter, options: Options) -> Result<Self, Error> {
-        pollster::block_on(Self::on_adapter_async(adapter, options))
-    }
-
-    /// The async version of [`on_adapter`](Self::on_adapter).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`on_adapter`](Self::on_adapter).
-    pub async fn on_adapter_async(
-        adapter: &wgpu::Adapter,
-        options: Options,
-    ) -> Result<Self, Error> {
-        let (device, queue) = calls::open(adapter).await?;
+    pub async fn open_async(mut options: Options) -> Result<Self, Error> {
+        let mut adapter = options.adapter.take();
+        if adapter.is_none() {
+            adapter = adapters_async().await.into_iter().next();
+        }
+        let (device, queue) = calls::open(&adapter.ok_or(Error::NoAdapter)?).await?;
         Self::new(&device, &queue, options)
     }
 

@@ -239,7 +239,7 @@ impl Alone {
         let instance =
             wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
         let adapter = pollster::block_on(instance.request_adapter(&<_>::default())).unwrap();
-        let sorter = Sorter::on_adapter(&adapter, options).unwrap();
+        let sorter = Sorter::open(options.adapter(&adapter)).unwrap();
         Self { instance, sorter }
     }
 

@@ -197,7 +197,7 @@ fn a_device_lost_at_any_call_is_an_error() {
             let mut calls = number % step;
             loop {
                 let sorter = if timestamps {
-                    Sorter::on_adapter(&gpu.adapter, Options::default()).unwrap()
+                    Sorter::open(Options::default().adapter(&gpu.adapter)).unwrap()
                 } else {
                     let (device, queue) = own_device(gpu, |_| {});
                     Sorter::new(&device, &queue, Options::default()).unwrap()

@@ -169,7 +169,7 @@ fn every_call_on_a_lost_device_is_an_error() {
         let (device, queue) = own_device(gpu, |_| {});
         [
             Sorter::new(&device, &queue, Options::default()).unwrap(),
-            Sorter::on_adapter(&gpu.adapter, Options::default()).unwrap(),
+            Sorter::open(Options::default().adapter(&gpu.adapter)).unwrap(),
         ]
     };
     // Destroyed, and also with its memory freed.

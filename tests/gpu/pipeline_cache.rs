@@ -17,7 +17,7 @@ fn adapter() -> Option<&'static wgpu::Adapter> {
 
 /// A sorter on its own device, which supports caches.
 fn open(adapter: &wgpu::Adapter) -> Sorter {
-    Sorter::on_adapter(adapter, Options::default()).unwrap()
+    Sorter::open(Options::default().adapter(adapter)).unwrap()
 }
 
 /// A cache that starts with the data of another one.

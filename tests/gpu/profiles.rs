@@ -57,7 +57,7 @@ fn a_profile_of_no_key_or_one_has_no_times() {
 
 /// A sorter on its own device with timestamps; `None`, with a message, if the adapter has none.
 fn sorter_with_timestamps(options: Options) -> Option<Sorter> {
-    let sorter = Sorter::on_adapter(&gpu()?.adapter, options).unwrap();
+    let sorter = Sorter::open(options.adapter(&gpu()?.adapter)).unwrap();
     if sorter
         .device()
         .features()

@@ -126,7 +126,7 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     let options = options(args, values.len(), &colors, &names)?;
 
     let device = match chosen_or_cpu(args.adapter.adapter.as_deref(), args.quiet, "prefix sums")? {
-        Some(adapter) => Some(Sorter::on_adapter(&adapter, Options::default())?),
+        Some(adapter) => Some(Sorter::open(Options::default().adapter(&adapter))?),
         None => None,
     };
     let kernels = device

@@ -219,7 +219,7 @@ fn contenders(args: &Args) -> Result<Vec<Contender>, Fault> {
         if let Some(adapter) = adapter {
             args.gpu
                 .warn_of_another_adapter(&adapter.get_info(), args.quiet);
-            let device = Sorter::on_adapter(&adapter, Options::default())?;
+            let device = Sorter::open(Options::default().adapter(&adapter))?;
             for engine in engines {
                 contenders.push(Contender::beside(&device, engine, &args.gpu)?);
             }

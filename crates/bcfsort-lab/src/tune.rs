@@ -135,7 +135,8 @@ pub fn run(args: &Args) -> Result<(), Fault> {
     let adapter = adapter_named(args.adapter.adapter.as_deref())?;
     let info = adapter.get_info();
     let is_cpu = info.device_type == wgpu::DeviceType::Cpu;
-    let sorter = Sorter::on_adapter(&adapter, Options::default().engine(Engine::SampleSort))?;
+    let options = Options::default().engine(Engine::SampleSort);
+    let sorter = Sorter::open(options.adapter(&adapter))?;
     let counts = match (&args.count[..], args.quick || is_cpu) {
         ([], true) => vec![1 << 20],
         ([], false) => vec![1 << 19, 1 << 20, 1 << 21, 1 << 24],

@@ -76,7 +76,7 @@ impl Contender {
         adapter: &wgpu::Adapter,
     ) -> Result<Self, Error> {
         let engine = options.engine;
-        let mut sorter = Sorter::on_adapter(adapter, options)?;
+        let mut sorter = Sorter::open(options.adapter(adapter))?;
         let kernels = KernelCache::open(sorter.device(), kernels);
         if let Some(kernels) = &kernels {
             sorter = sorter.with_pipeline_cache(kernels.cache());

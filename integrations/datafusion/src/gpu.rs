@@ -148,7 +148,7 @@ impl GpuPool {
             State::Failed => Err(Failure::Known),
             State::Closed(adapter) => {
                 let begin = Instant::now();
-                match Sorter::on_adapter(adapter, Options::default()) {
+                match Sorter::open(Options::default().adapter(adapter)) {
                     Ok(sorter) => {
                         info!("opened {} in {:?}", self.name, begin.elapsed());
                         let sorter = Arc::new(sorter);

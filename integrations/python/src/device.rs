@@ -39,7 +39,7 @@ impl PySorter {
         let sorter = py.detach(|| {
             let adapters = adapters();
             let adapter = adapters.get(index).ok_or(Error::NoAdapter)?;
-            Sorter::on_adapter(adapter, Options::default())
+            Sorter::open(Options::default().adapter(adapter))
         });
         Ok(Self {
             sorter: sorter.map_err(|error| exception(py, &error))?,

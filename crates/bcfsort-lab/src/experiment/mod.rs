@@ -355,7 +355,7 @@ pub fn run(args: &Args) -> Result<(), Fault> {
     };
     let mut lab = Lab {
         scope: &scope,
-        sorter: Sorter::on_adapter(&adapter, Options::default())?,
+        sorter: Sorter::open(Options::default().adapter(&adapter))?,
         adapter: settings.adapter,
         pace: Pace::of(&info),
         peers,
