@@ -33,7 +33,7 @@
 //! | one slice | [`sort`], [`sort_async`] |
 //! | more keys or records than fit in memory | `ExternalSorter`, with the feature `external` |
 //! | many slices | [`Sorter::open`], then [`Sorter::sort`] |
-//! | an adapter of your choice | [`adapters`], [`Options::adapter`](Options#structfield.adapter) |
+//! | an adapter of your choice | [`adapters`], [`Options::adapter`] |
 //! | a slice, to get the indices that would sort it | [`Sorter::argsort`] |
 //! | a slice of structs, or two slices | [`Sorter::sort_by_key`], [`Sorter::sort_pairs`]: stable |
 //! | a slice of structs, and a custom comparator in WGSL | [`Sorter::sort_by`] with a [`Comparator`] |

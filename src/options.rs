@@ -74,7 +74,7 @@ impl Options {
         self
     }
 
-    /// Sets [`adapter`](Self#structfield.adapter).
+    /// Sets [`adapter`](Self::adapter).
     ///
     /// # Examples
     ///

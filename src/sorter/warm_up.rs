@@ -2,7 +2,6 @@
 
 use super::Sorter;
 use crate::error::Error;
-use crate::gpu::faults::{call, settled};
 use crate::key::KeyType;
 use crate::order::Order;
 
@@ -17,7 +16,9 @@ impl Sorter {
     ///
     /// Blocks until all kernels are compiled, on all threads of the machine. That takes some
     /// seconds with an empty driver cache. From async code, call it on a thread for blocking work.
-    /// Some drivers, such as lavapipe, defer a part of the work to the first run of a kernel.
+    /// Some drivers, such as lavapipe, defer a part of the work to the first run of a kernel. In
+    /// browsers the call returns at once, and the browser compiles in the background; where your
+    /// program must wait for the kernels, use [`prepare_async`](Self::prepare_async) instead.
     ///
     /// # Errors
     ///
@@ -48,20 +49,5 @@ impl Sorter {
     pub fn warm_up(&self, len: u64, key: KeyType, order: Order) -> Result<(), Error> {
         let recording = self.planner.record_keys(len, key, order)?;
         self.pipelines.of_steps(&self.device, &recording).map(drop)
-    }
-
-    /// The async version of [`warm_up`](Self::warm_up). It blocks as that does, but in browsers:
-    /// the browser compiles in the background there, and this waits until it is known whether all
-    /// kernels are valid.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`warm_up`](Self::warm_up).
-    pub async fn warm_up_async(&self, len: u64, key: KeyType, order: Order) -> Result<(), Error> {
-        call(async {
-            self.warm_up(len, key, order)?;
-            settled(&self.device).await
-        })
-        .await
     }
 }

@@ -123,10 +123,7 @@ pub async fn every_call() -> Result<(), String> {
     let run = sums.profile_async(&mut values, &[0, 1, 0, 1], &options);
     let profile = run.await.map_err(text)?;
     same(&profile.phases.len(), &3, "a profile of prefix sums")?;
-    sorter
-        .warm_up_async(3000, KeyType::I64, order)
-        .await
-        .map_err(text)
+    sorter.warm_up(3000, KeyType::I64, order).map_err(text)
 }
 
 /// Errors are returned to the caller, and not passed to the device's handler.
