@@ -49,11 +49,12 @@ impl Composer<'_> {
         let phase = Phase::CountingSort;
         let cleared = [("destination", counts)];
         self.step(phase, &kernels::clear(), &cleared, parameters, words.into());
+        let kernel = kernels::count_keys();
         for (first, end) in parts(len.div_ceil(COUNTED), COUNTED, limits) {
             self.recording.steps.push(Step {
                 phase,
                 round: 1,
-                kernel: kernels::count_keys(),
+                kernel: kernel.clone(),
                 workgroups: grid(end - first, limits),
                 bindings: vec![("source", Buffer::Keys), ("counts", counts)],
                 parameters: LayoutParams {

@@ -13,12 +13,13 @@ pub(super) fn record(job: &Recorder<'_>, recording: &mut Recording, buffer: Buff
     let per_dispatch = (job.limits.keys_per_dispatch / form.keys())
         .max(1)
         .next_multiple_of(tiles_a_workgroup);
+    let kernel = job.options.base_case_kernel(job.engine, recording.key);
     for first in (0..tiles).step_by(per_dispatch as usize) {
         let end = tiles.min(first + per_dispatch);
         recording.steps.push(Step {
             phase: job.phase(Phase::BaseCase),
             round: 0,
-            kernel: job.options.base_case_kernel(job.engine, recording.key),
+            kernel: kernel.clone(),
             workgroups: job.grid((end - first).div_ceil(tiles_a_workgroup)),
             bindings: vec![("keys", buffer)],
             parameters: BaseCaseParams { len, first, end }.into(),

@@ -40,12 +40,13 @@ pub(super) fn record(
     let pieces = average.div_ceil(MATRIX).clamp(1, most);
     let runs_per_dispatch =
         (job.limits.keys_per_dispatch / run).clamp(1, job.limits.workgroups / pieces);
+    let kernel = kernels::distribute(recording.key);
     for first in (0..runs).step_by(runs_per_dispatch as usize) {
         let count = runs_per_dispatch.min(runs - first);
         recording.steps.push(Step {
             phase: job.phase(Phase::Distribution),
             round: 0,
-            kernel: kernels::distribute(recording.key),
+            kernel: kernel.clone(),
             workgroups: [count * pieces, buckets],
             bindings: vec![
                 ("source", from),

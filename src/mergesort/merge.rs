@@ -75,6 +75,7 @@ impl Pairs {
         let separators = self
             .separators
             .unwrap_or_else(|| recording.reserve(Buffer::Separators(job.level), 4));
+        let kernel = kernels::merge(job.engine, recording.key);
         for first in (0..self.count).step_by(pairs as usize) {
             let end = self.count.min(first + pairs);
             for &(done, steps) in &slices {
@@ -89,7 +90,7 @@ impl Pairs {
                 recording.steps.push(Step {
                     phase: job.phase(self.phase),
                     round: self.round,
-                    kernel: kernels::merge(job.engine, recording.key),
+                    kernel: kernel.clone(),
                     workgroups: job.grid(end - first),
                     bindings: vec![
                         ("source", from),
