@@ -305,10 +305,20 @@ pub(crate) const MOST: usize = 64;
 /// The degree of an access: the most different words in one bank. `counts` receives the number of
 /// different words in each bank.
 fn degree(words: &[u32], banks: u32, counts: &mut [u32; MOST]) -> u32 {
+    // Divisions by 32 would take most of the time of a run.
+    if banks.is_power_of_two() {
+        degree_in(words, |word| (word & (banks - 1)) as usize, counts)
+    } else {
+        degree_in(words, |word| (word % banks) as usize, counts)
+    }
+}
+
+/// See [`degree`]. `bank_of` returns the bank of a word.
+fn degree_in(words: &[u32], bank_of: impl Fn(u32) -> usize, counts: &mut [u32; MOST]) -> u32 {
     let mut first = [u32::MAX; MOST];
     let mut conflict = false;
     for &word in words {
-        let bank = (word % banks) as usize;
+        let bank = bank_of(word);
         if first[bank] == u32::MAX {
             first[bank] = word;
             counts[bank] = 1;
@@ -328,7 +338,7 @@ fn degree(words: &[u32], banks: u32, counts: &mut [u32; MOST]) -> u32 {
     let mut last = u32::MAX;
     for &word in &*sorted {
         if word != last {
-            counts[(word % banks) as usize] += 1;
+            counts[bank_of(word)] += 1;
             last = word;
         }
     }
@@ -379,7 +389,11 @@ fn serve(
     most: &mut [u32; MOST],
 ) {
     let part_lanes = (banks / words.len() as u32).max(1);
-    for part in addresses.chunk_by(|a, b| a.0 / part_lanes == b.0 / part_lanes) {
+    let mut rest = addresses;
+    while let Some(&(lane, _)) = rest.first() {
+        let end = (lane / part_lanes + 1) * part_lanes;
+        let (part, after) = rest.split_at(rest.partition_point(|of| of.0 < end));
+        rest = after;
         let mut touched = [0; MOST];
         let mut count = 0;
         for &(_, address) in part {

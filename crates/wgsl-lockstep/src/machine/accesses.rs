@@ -61,14 +61,15 @@ impl Machine<'_> {
         (start, end): (u32, u32),
     ) {
         let first = self.workgroup_number.wrapping_mul(self.lanes as u32);
-        let warp = (lane / self.warp * self.warp) as u32;
+        // The lanes of a warp are a power of two. A division here would be one per lane and access.
+        let warp = (lane & !(self.warp - 1)) as u32;
         let actor = Actor {
             who: first.wrapping_add(lane as u32),
             subgroup: (
                 first.wrapping_add(warp),
                 first.wrapping_add(warp + self.warp as u32),
             ),
-            subgroup_barrier: self.subgroup_barriers[lane / self.warp],
+            subgroup_barrier: self.subgroup_barriers[lane >> self.warp.trailing_zeros()],
             location: address.location,
         };
         let clock = self.clock;
