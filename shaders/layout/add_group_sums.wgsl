@@ -29,7 +29,7 @@ fn main(
         sum = sums[end - 1u];
     }
     _ = exclusive_sum(lane, sum);
-    let before = scan_cells[scan_cell(LANES - 1u)];
+    let before = scan_load(scan_cell(LANES - 1u));
     for (var j = 0u; j < 8u; j++) {
         let i = first + j * LANES + lane;
         if i < params.bins {

@@ -1,24 +1,58 @@
-// Uses lib/key_map, lib/workgroup, samplesort/io, samplesort/maps, samplesort/params,
-// samplesort/segments, samplesort/shape, samplesort/tile.
+// Uses lib/key_map, lib/workgroup, samplesort/bins, samplesort/io, samplesort/maps,
+// samplesort/params, samplesort/segments, samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, count: the histogram of each segment's records by child.
 //
-// A lane searches its records among the splitters, all of them together, and counts them in
-// workgroup memory. A workgroup adds its histogram to `counts`.
+// A lane finds the children of its records, by their bins or in the tree of the splitters, and
+// counts them in workgroup memory. A workgroup adds its histogram to `counts`.
 //
-// Bank conflicts depend on the data: nodes of a level share banks from the sixth level on, and
-// records of the same child share its counter.
+// Bank conflicts depend on the data: bins share banks, as nodes of a level do from the sixth level
+// on, and records of the same child share its counter.
+
+// ---- find_by_records
+
+// Finds the children of a lane's records.
+fn find_children(tile: Tile, bins: Bins, lane: u32) {
+    load_records(tile, lane);
+    if !find_bins(bins) {
+        search_records();
+    }
+}
+
+// ---- find_by_keys
+
+// Finds the children of a lane's records. Where bins are ranges of keys, reads the values only if a
+// bin is crowded.
+fn find_children(tile: Tile, bins: Bins, lane: u32) {
+    let are_keys = bins.shift >= 32u && bins.shift != NO_BINS;
+    var is_found = false;
+    if are_keys {
+        for (var j = 0u; j < EACH; j++) {
+            let position = clamp(tile.first + j * LANES + lane, tile.start, tile.last);
+            r[j] = record_of(source_keys[position], 0u);
+        }
+        map_records();
+        is_found = find_bins(bins);
+    }
+    if !is_found {
+        load_records(tile, lane);
+        if are_keys || !find_bins(bins) {
+            search_records();
+        }
+    }
+}
+
+// ---- count
 
 @group(0) @binding(7) var<storage, read_write> counts: array<atomic<u32>>;
 
-fn search_and_count(tile: Tile, lane: u32) {
-    load_records(tile, lane);
-    search_records();
+fn search_and_count(tile: Tile, bins: Bins, lane: u32) {
+    find_children(tile, bins, lane);
     let full = is_full(tile);
     for (var j = 0u; j < EACH; j++) {
         let position = tile.first + j * LANES + lane;
         if full || (position >= tile.start && position < tile.end) {
-            atomicAdd(&histogram[node[j] - NODES], 1u);
+            atomicAdd(&histogram[node[j]], 1u);
         }
     }
 }
@@ -43,6 +77,7 @@ fn main(
     let first = (params.first + workgroup_number(group, groups)) * params.group_tiles;
     let end = min(params.end * params.group_tiles, tiles());
     var segment = 0xffffffffu;
+    var bins: Bins;
     for (var number = first; number < min(end, first + params.group_tiles); number++) {
         let tile = tile_at(number);
         if tile.segment != segment {
@@ -51,10 +86,10 @@ fn main(
                 workgroupBarrier();
             }
             segment = tile.segment;
-            build_tree(segment, lane);
+            bins = load_splitters(segment, lane);
             workgroupBarrier();
         }
-        search_and_count(tile, lane);
+        search_and_count(tile, bins, lane);
     }
     if segment != 0xffffffffu {
         add_counts(segment, lane);

@@ -47,28 +47,12 @@ fn near(a: Record, b: Record, lower_words: f32, span: f32) -> u32 {
 // Writes the state of the segment's items to word `at` of the splitters. `count`: the number of
 // samples, of which those after the last whole line are not examined.
 fn examine(at: u32, lane: u32, count: u32) {
-    workgroupBarrier();
     let lines = count / 16u;
     // Lanes without a line examine the first.
     let is_own = lane < lines;
     let cells = load_cells(line_at(select(0u, lane, is_own)));
     let own = near_cells(cells, lower_words(cells, lane));
-    workgroupBarrier();
-    store(lane, vec2<u32>(select(0u, own, is_own)));
-    workgroupBarrier();
-    var sum = 0u;
-    for (var i = lane % 16u; i < LANES; i += 16u) {
-        sum += load(i).x;
-    }
-    workgroupBarrier();
-    if lane < 16u {
-        store(lane, vec2<u32>(sum));
-    }
-    workgroupBarrier();
-    var all = 0u;
-    for (var i = 0u; i < 16u; i++) {
-        all += load(i).x;
-    }
+    let all = sum_of_lanes(0u, lane, select(0u, own, is_own));
     if lane == 0u {
         splitters[at] = select(UNEVEN, EVEN, 10u * all <= 15u * lines);
     }

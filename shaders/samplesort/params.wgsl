@@ -12,8 +12,11 @@ struct Params {
     // Approximate records of a child; the next level's slots for the children of one segment.
     child: u32,
     slots: u32,
-    // Nodes of a segment's tree.
+    // Nodes of a segment's tree, and its bins: a power of two, or 0.
     nodes: u32,
+    bins: u32,
+    // Words of a segment's splitters and bins.
+    stride: u32,
     // Samples of a segment, a power of two.
     samples: u32,
     // The seed of the position of each sample in its interval.

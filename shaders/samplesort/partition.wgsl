@@ -1,12 +1,13 @@
-// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/io, samplesort/maps, samplesort/params,
-// samplesort/segments, samplesort/shape, samplesort/tile.
+// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/bins, samplesort/io, samplesort/maps,
+// samplesort/params, samplesort/segments, samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, partition: moves the records of a segment to its children.
 //
-//   search      each record among the splitters, as in `count`
+//   child       of each record, as in `count`
 //   rank        each record among the tile's records of its child: an atomic in workgroup memory
 //   room        for the tile's records of each child: an atomic in `counts` per tile and child
-//   order       the records by child in workgroup memory, one word of each at a time
+//   order       the records by child in workgroup memory, a part of the tile at a time; keys and
+//               values of one word one after the other
 //   move        them to the target: consecutive records go to consecutive positions
 //
 // The atomics are executed in any order, so the records of a child are in any order. The final sort
@@ -25,7 +26,16 @@ const MARKS: u32 = TILE / 16u;
 var<workgroup> marks: array<atomic<u32>, MARKS>;
 // Position in the target minus position in the tile, for each nonempty child of the tile.
 var<workgroup> offsets: array<u32, NODES>;
-var<workgroup> begins: array<u32, NODES + 1u>;
+
+// Sums in place of what is searched, which is not needed any more.
+
+fn scan_load(i: u32) -> u32 {
+    return cells[i];
+}
+
+fn scan_store(i: u32, value: u32) {
+    cells[i] = value;
+}
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -41,7 +51,7 @@ fn main(
     if tile.start >= tile.end {
         return;
     }
-    build_tree(tile.segment, lane);
+    let bins = load_splitters(tile.segment, lane);
     for (var i = lane; i < MARKS; i += LANES) {
         atomicStore(&marks[i], 0u);
     }
@@ -49,11 +59,13 @@ fn main(
     let full = is_full(tile);
     load_records(tile, lane);
     workgroupBarrier();
-    search_records();
+    if !find_bins(bins) {
+        search_records();
+    }
     for (var j = 0u; j < EACH; j++) {
         let position = tile.first + j * LANES + lane;
         let is_valid = full | ((position >= tile.start) & (position < tile.end));
-        node[j] = select(NODES, node[j] - NODES, is_valid);
+        node[j] = select(NODES, node[j], is_valid);
         rank[j] = atomicAdd(&histogram[node[j]], 1u);
     }
     workgroupBarrier();
@@ -69,14 +81,14 @@ fn main(
     let before = exclusive_sum(lane, count | select(0u, 1u << 16u, count > 0u));
     let begin = before & 0xffffu;
     if lane < NODES {
-        begins[lane] = begin;
+        atomicStore(&histogram[lane], begin);
         if count > 0u {
             offsets[before >> 16u] = room - begin;
             atomicOr(&marks[begin / 16u], 1u << (begin % 16u));
         }
     }
     if lane == NODES - 1u {
-        begins[NODES] = begin + count;
+        atomicStore(&histogram[NODES], begin + count);
     }
     workgroupBarrier();
     var mark = 0u;
@@ -89,28 +101,37 @@ fn main(
     }
     workgroupBarrier();
     let all = tile.end - tile.start;
-    var to: array<u32, EACH>;
     for (var j = 0u; j < EACH; j++) {
-        rank[j] += begins[node[j]];
-        let position = j * LANES + lane;
-        let word = atomicLoad(&marks[position / 16u]);
-        let child = (word >> 16u) + countOneBits(word & (0xffffu >> (15u - position % 16u))) - 1u;
-        // Clamped: if keys or counts are overwritten meanwhile, a child has other records than
-        // `count` found.
-        to[j] = min(offsets[child] + position, tile.last);
+        rank[j] += atomicLoad(&histogram[node[j]]);
     }
-    for (var word = 0u; word < WORDS; word++) {
-        if word > 0u {
+    for (var part = 0u; part < TILE; part += PART) {
+        var to: array<u32, PART / LANES>;
+        for (var j = 0u; j < PART / LANES; j++) {
+            let position = part + j * LANES + lane;
+            let word = atomicLoad(&marks[position / 16u]);
+            let marked = countOneBits(word & (0xffffu >> (15u - position % 16u)));
+            // Clamped: if keys or counts are overwritten meanwhile, a child has other records than
+            // `count` found.
+            to[j] = min(offsets[(word >> 16u) + marked - 1u] + position, tile.last);
+        }
+        for (var word = 0u; word < WORDS; word += ORDERED_WORDS) {
+            if part + word > 0u {
+                workgroupBarrier();
+            }
+            for (var j = 0u; j < EACH; j++) {
+                // Unsigned, so ranks of earlier parts are large.
+                if PART == TILE || rank[j] - part < PART {
+                    for (var i = 0u; i < ORDERED_WORDS; i++) {
+                        cells[i * PART + rank[j] - part] = word_of(r[j], word + i);
+                    }
+                }
+            }
             workgroupBarrier();
-        }
-        for (var j = 0u; j < EACH; j++) {
-            cells[rank[j]] = word_of(r[j], word);
-        }
-        workgroupBarrier();
-        for (var j = 0u; j < EACH; j++) {
-            let position = j * LANES + lane;
-            if position < all {
-                store_word(to[j], word, cells[position]);
+            for (var j = 0u; j < PART / LANES; j++) {
+                let position = j * LANES + lane;
+                if part + position < all {
+                    store_ordered(to[j], word, position);
+                }
             }
         }
     }

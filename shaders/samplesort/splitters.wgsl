@@ -1,6 +1,6 @@
-// Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/evenness, samplesort/io,
-// samplesort/maps, samplesort/params, samplesort/segments, samplesort/shape, samplesort/tile_sort,
-// samplesort/tree.
+// Uses lib/key_map, lib/workgroup, samplesort/bins, samplesort/cells, samplesort/evenness,
+// samplesort/io, samplesort/maps, samplesort/params, samplesort/segments, samplesort/shape,
+// samplesort/tile_sort, samplesort/tree.
 //
 // SAMPLE SORT, splitters: chooses the splitters of each segment, whose number of children depends
 // on its number of records.
@@ -17,8 +17,8 @@
 // exists.
 //
 // One workgroup per segment. `splitters`: for each segment `nodes` records in breadth-first order.
-// Those after the last splitter are LAST. The first is no splitter: where items
-// are spread, it holds their state. `counts`: cleared for the next
+// Those after the last splitter are LAST. The first is no splitter: where items are spread, it
+// holds their state. Then come the segment's bins, see `bins.wgsl`. `counts`: cleared for the next
 // kernel. `tile_segments`: the segment of each tile. `children`: the table of the next level, or
 // the list of items; its counter is cleared.
 //
@@ -74,10 +74,9 @@ fn padded_first(blocks: Blocks, i: u32, r: Record) -> Record {
     return r;
 }
 
-fn store_splitter(at: u32, r: Record) {
-    for (var word = 0u; word < WORDS; word++) {
-        splitters[at * WORDS + word] = word_of(r, word);
-    }
+// The last sample of the children before child `c`; the first sample for child 0.
+fn sample_before(c: u32, children: u32, samples: u32) -> Record {
+    return tile_load(max(c * samples / children, 1u) - 1u);
 }
 
 @compute @workgroup_size(LANES)
@@ -115,20 +114,28 @@ fn main(
     let sample_count = min(segment.count, samples);
     let max_children = min(select(nodes, params.slots, params.slots > 0u), sample_count);
     let children = min((segment.count - 1u) / params.child + 1u, max_children);
-    for (var c = 1u + lane; c < nodes; c += LANES) {
+    let bins = bins_of_samples(sample_count);
+    let at = number * params.stride;
+    var repeated = 0u;
+    for (var k = 0u; 1u + lane + k * LANES < nodes; k++) {
+        let c = 1u + lane + k * LANES;
         var splitter = LAST;
         if c < children {
-            splitter = tile_load(c * sample_count / children - 1u);
-            let before = tile_load(max((c - 1u) * sample_count / children, 1u) - 1u);
-            let after = tile_load((c + 1u) * sample_count / children - 1u);
-            let is_first = (c == 1u) | !is_equal(before, splitter);
-            if is_first && c + 1u < children && is_equal(after, splitter) {
+            splitter = sample_before(c, children, sample_count);
+            let before = sample_before(c - 1u, children, sample_count);
+            let after = sample_before(c + 1u, children, sample_count);
+            let is_repeated = c > 1u && is_equal(before, splitter);
+            repeated |= select(0u, 1u << k, is_repeated);
+            if !is_repeated && c + 1u < children && is_equal(after, splitter) {
                 splitter = predecessor(splitter);
             }
         }
-        store_splitter(number * nodes + node_of(c, nodes), splitter);
+        for (var word = 0u; word < WORDS; word++) {
+            splitters[at + node_of(c, nodes) * WORDS + word] = word_of(splitter, word);
+        }
     }
     if params.is_spread == 1u {
-        examine(number * nodes * WORDS, lane, sample_count);
+        examine(at, lane, sample_count);
     }
+    make_bins(at, bins, repeated, lane, children);
 }

@@ -37,8 +37,9 @@ var<workgroup> first_item: u32;
 // number, and that plus 1 is 0.
 fn is_uniform(segment: u32, child: u32) -> bool {
     let words = params.splitter_words;
-    let lower = words * (segment * NODES + node_of(max(child, 1u), NODES));
-    let upper = words * (segment * NODES + node_of(min(child + 1u, NODES - 1u), NODES));
+    let at = segment * params.stride;
+    let lower = at + words * node_of(max(child, 1u), NODES);
+    let upper = at + words * node_of(min(child + 1u, NODES - 1u), NODES);
     var is_next = words > 0u;
     var carry = 1u;
     for (var word = 0u; word < words; word++) {
@@ -112,7 +113,7 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
     let room = params.items - min(first_item, params.items);
     var state = UNEVEN;
     if params.is_spread == 1u {
-        state = select(UNEVEN, EVEN, splitters[number * NODES * params.splitter_words] == EVEN);
+        state = select(UNEVEN, EVEN, splitters[number * params.stride] == EVEN);
     }
     for (var item = lane; item < min(items[NODES], room); item += LANES) {
         var child = 0u;

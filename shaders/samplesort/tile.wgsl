@@ -46,15 +46,16 @@ fn tiles() -> u32 {
     return all;
 }
 
-// Loads the splitters into workgroup memory, and clears the histogram.
-fn build_tree(segment: u32, lane: u32) {
+// Loads the splitters and the table of bins into workgroup memory, and clears the histogram.
+fn load_splitters(segment: u32, lane: u32) -> Bins {
     for (var i = lane; i < NODES; i += LANES) {
-        cells_store(0u, NODES, i, splitter_at(segment * NODES + i));
+        cells_store(0u, NODES, i, splitter_at(segment * params.stride + i * WORDS));
         atomicStore(&histogram[i], 0u);
     }
     if lane == 0u {
         atomicStore(&histogram[NODES], 0u);
     }
+    return load_bins(segment, lane);
 }
 
 // The upper three levels of the tree, in registers, as all lanes read them.
@@ -95,7 +96,7 @@ fn below(node: u32, r: Record) -> u32 {
     return 2u * node + select(0u, 1u, is_greater(r, cells_load(0u, NODES, node)));
 }
 
-// A lane's records, and the leaf of each: NODES plus the number of its child.
+// A lane's records, and the child of each; while a tree is searched, the node that is reached.
 var<private> r: array<Record, EACH>;
 var<private> node: array<u32, EACH>;
 
@@ -110,6 +111,10 @@ fn load_records(tile: Tile, lane: u32) {
             r[j] = load_source(clamp(tile.first + j * LANES + lane, tile.start, tile.last));
         }
     }
+    map_records();
+}
+
+fn map_records() {
     if maps_source() {
         for (var j = 0u; j < EACH; j++) {
             r[j] = encode_source(r[j]);
@@ -117,7 +122,19 @@ fn load_records(tile: Tile, lane: u32) {
     }
 }
 
-// Searches a lane's records among the splitters, all of them together, level by level.
+// Finds the children of a lane's records by their bins. False if one of these is crowded.
+fn find_bins(bins: Bins) -> bool {
+    var is_found = bins.shift != NO_BINS;
+    if is_found {
+        for (var j = 0u; j < EACH; j++) {
+            node[j] = child_of(bins, r[j]);
+            is_found &= node[j] != CROWDED_BIN;
+        }
+    }
+    return is_found;
+}
+
+// Searches a lane's records in the tree, all of them together, level by level.
 fn search_records() {
     let top = top_of_tree();
     for (var j = 0u; j < EACH; j++) {
@@ -127,5 +144,8 @@ fn search_records() {
         for (var j = 0u; j < EACH; j++) {
             node[j] = below(node[j], r[j]);
         }
+    }
+    for (var j = 0u; j < EACH; j++) {
+        node[j] -= NODES;
     }
 }

@@ -37,13 +37,14 @@ const SLOTS: u32 = 1024;
 
 const SEGMENTS: Source = wgsl!("layout/segments.wgsl");
 const STORE_VALUES: Source = wgsl!("layout/records.wgsl", "values");
-const SCAN: Source = wgsl!("lib/scan.wgsl");
+const SCAN: Source = wgsl!("lib/scan.wgsl", "sum");
+const SCAN_MEMORY: Source = wgsl!("lib/scan.wgsl", "memory");
 const EACH_ITEM: Source = wgsl!("layout/each_item.wgsl");
 const PARAMS: Source = wgsl!("layout/params.wgsl");
 
 /// Values of a scan: one for each lane.
 const VALUES: (&str, u32) = ("VALUES", LANES);
-const SCAN_BYTES: u32 = 4 * (LANES + 64);
+const SCAN_BYTES: u32 = 4 * (LANES + LANES / 32 + 32);
 
 /// Every kernel.
 #[must_use]
@@ -240,7 +241,12 @@ pub fn count_keys() -> Kernel {
 /// Counting sort: inclusive prefix sums of each workgroup's bins.
 #[must_use]
 pub fn scan_counts() -> Kernel {
-    let texts = [key_map(1), SCAN, wgsl!("layout/scan_counts.wgsl")];
+    let texts = [
+        key_map(1),
+        SCAN_MEMORY,
+        SCAN,
+        wgsl!("layout/scan_counts.wgsl"),
+    ];
     Definition {
         workgroup_bytes: SCAN_BYTES,
         ..kernel("layout.scan_counts", &[VALUES], &texts)
@@ -251,7 +257,7 @@ pub fn scan_counts() -> Kernel {
 /// Counting sort: inclusive prefix sums of all bins.
 #[must_use]
 pub fn add_group_sums() -> Kernel {
-    let texts = [SCAN, wgsl!("layout/add_group_sums.wgsl")];
+    let texts = [SCAN_MEMORY, SCAN, wgsl!("layout/add_group_sums.wgsl")];
     Definition {
         workgroup_bytes: SCAN_BYTES,
         ..kernel("layout.add_group_sums", &[VALUES], &texts)

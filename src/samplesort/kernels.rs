@@ -11,7 +11,7 @@ parameters! {
     /// `samplesort/params.wgsl`.
     SortParams {
         len, first, end,
-        segments, whole, child, slots, nodes, samples, seed,
+        segments, whole, child, slots, nodes, bins, stride, samples, seed,
         rank_begin, rank_end, skips_done,
         tile, group_tiles, capacity, tiles, items, splitter_words, is_listed, is_spread,
         source_sign_low, source_sign_high, source_flip_low, source_flip_high,
@@ -28,6 +28,14 @@ pub struct Partition {
     pub tile: u32,
     /// Lanes of a workgroup: at least `nodes`, and at least a sixteenth of the tile's records.
     pub lanes: u32,
+}
+
+impl Partition {
+    /// Records that are ordered at once in workgroup memory: at most eight words of each lane.
+    const fn part(self, shape: Shape) -> u32 {
+        let part = 8 * self.lanes / shape.ordered_words().next_power_of_two();
+        if self.tile > part { part } else { self.tile }
+    }
 }
 
 /// The largest number of tiles that are merged at once: `merge.wgsl` searches in all but one.
@@ -65,7 +73,8 @@ const WORKGROUP: Source = wgsl!("lib/workgroup.wgsl");
 const PARAMS: Source = wgsl!("samplesort/params.wgsl");
 const SEGMENTS: Source = wgsl!("samplesort/segments.wgsl");
 const TREE: Source = wgsl!("samplesort/tree.wgsl");
-const SCAN: Source = wgsl!("lib/scan.wgsl");
+const SCAN: Source = wgsl!("lib/scan.wgsl", "sum");
+const SCAN_MEMORY: Source = wgsl!("lib/scan.wgsl", "memory");
 const TILE: Source = wgsl!("samplesort/tile.wgsl");
 
 /// The sections of a file in `samplesort/shape/`.
@@ -81,7 +90,7 @@ macro_rules! shape {
             ],
             wgsl!($path, "cells"),
             wgsl!($path, "splitter"),
-            wgsl!($path, "word"),
+            wgsl!($path, "ordered"),
         )
     };
 }
@@ -114,9 +123,25 @@ macro_rules! evenness {
     };
 }
 
+/// A section of the bins of a segment.
+macro_rules! bins {
+    ($section:literal) => {
+        wgsl!("samplesort/bins.wgsl", $section)
+    };
+}
+
 /// Values of one scan in a partition: the counts of children, or the marks of positions.
 const fn scan_values(nodes: u32, tile: u32) -> u32 {
-    if nodes > tile / 16 { nodes } else { tile / 16 }
+    max(nodes, tile / 16)
+}
+
+const fn max(a: u32, b: u32) -> u32 {
+    if a > b { a } else { b }
+}
+
+/// Words of workgroup memory of a scan of so many values, rounded up to a multiple of 16 bytes.
+const fn scan_words(values: u32) -> u32 {
+    (values + values / 32 + 32).next_multiple_of(4)
 }
 
 /// Words of an array with one more element, rounded up to a multiple of 16 bytes.
@@ -140,7 +165,12 @@ fn of_shape(shape: Shape) -> Vec<Kernel> {
     let largest = 4096 >> words.next_power_of_two().ilog2();
     let most_samples = if words == 3 { 2048 } else { 4096 };
     let mut kernels = vec![merge(shape)];
-    for (nodes, tile, lanes) in [(256, 4096, 512), (512, 4096, 512), (512, 8192, 1024)] {
+    let mut partitions = vec![(256, 4096, 512), (512, 4096, 512)];
+    partitions.extend(match shape {
+        Shape::Word => vec![(256, 8192, 512), (512, 8192, 512)],
+        _ => vec![(512, 8192, 1024)],
+    });
+    for (nodes, tile, lanes) in partitions {
         let of = Partition { nodes, tile, lanes };
         kernels.extend([count(of, shape), table(nodes), partition(of, shape)]);
     }
@@ -231,11 +261,13 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
             _ => tile_sort!("tile_load_triple"),
         }]);
     }
+    parts.files(&[of.splitter]);
     if words == 2 && !is_compact && !is_row {
         parts.files(&[cells!("bounds"), cells!("near"), evenness!("examined")]);
     } else {
         parts.files(&[evenness!("not_examined")]);
     }
+    parts.bins(bins!("made"), bins!("not_made"));
     parts.files(&[wgsl!("samplesort/splitters.wgsl")]);
     let compact = if is_compact { ".compact" } else { "" };
     let name = format!("splitters.{samples}{compact}.{}", shape.name());
@@ -245,13 +277,24 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
 /// Counts the records of each child.
 #[must_use]
 pub fn count(of: Partition, shape: Shape) -> Kernel {
-    let cells = of.nodes * shape.words();
+    let cells = searched_words(of.nodes, shape);
     let pieces = shape.pieces();
     let constants = [("NODES", of.nodes), ("TILE", of.tile), ("CELLS", cells)];
     let mut parts = Parts::new(shape, of.lanes, &constants);
     parts.files(&[pieces.source, pieces.cells, SEGMENTS, TILE, pieces.splitter]);
-    parts.files(&[wgsl!("samplesort/count.wgsl")]);
-    let name = format!("count.{}.{}.{}", of.nodes, of.tile, shape.name());
+    parts.bins(bins!("searched"), bins!("not_searched"));
+    let find = match shape {
+        Shape::Pair => wgsl!("samplesort/count.wgsl", "find_by_keys"),
+        _ => wgsl!("samplesort/count.wgsl", "find_by_records"),
+    };
+    parts.files(&[find, wgsl!("samplesort/count.wgsl", "count")]);
+    let name = format!(
+        "count.{}.{}x{}.{}",
+        of.nodes,
+        of.tile,
+        of.lanes,
+        shape.name()
+    );
     let memory = cells + with_one_more(of.nodes);
     parts.kernel(&name, memory, Conflicts::WhereItSearches)
 }
@@ -264,31 +307,57 @@ pub fn partition(of: Partition, shape: Shape) -> Kernel {
         ("NODES", of.nodes),
         ("TILE", of.tile),
         ("CELLS", partition_cells(of, shape)),
+        ("PART", of.part(shape)),
         ("VALUES", scan_values(of.nodes, of.tile)),
     ];
     let mut parts = Parts::new(shape, of.lanes, &constants);
-    parts.files(&[pieces.source, pieces.target, pieces.word, pieces.cells]);
+    parts.files(&[pieces.source, pieces.target, pieces.ordered, pieces.cells]);
     parts.files(&[SEGMENTS, TILE, pieces.splitter, SCAN]);
+    parts.bins(bins!("searched"), bins!("not_searched"));
     parts.files(&[wgsl!("samplesort/partition.wgsl")]);
-    let name = format!("partition.{}.{}.{}", of.nodes, of.tile, shape.name());
+    let name = format!(
+        "partition.{}.{}x{}.{}",
+        of.nodes,
+        of.tile,
+        of.lanes,
+        shape.name()
+    );
     let memory = partition_bytes(of, shape) / 4;
     parts.kernel(&name, memory, Conflicts::WhereItSearches)
 }
 
-const fn partition_cells(of: Partition, shape: Shape) -> u32 {
-    let splitters = of.nodes * shape.words();
-    if of.tile > splitters {
-        of.tile
-    } else {
-        splitters
+/// Words of workgroup memory in which records are searched: a tree, and a table of bins.
+const fn searched_words(nodes: u32, shape: Shape) -> u32 {
+    nodes * shape.words() + bins(nodes, true, shape) / 2
+}
+
+/// Bins of a segment of a tree of `nodes` nodes, twice as many where there is one segment; 0 if its
+/// records are searched in the tree alone.
+pub(super) const fn bins(nodes: u32, is_first: bool, shape: Shape) -> u32 {
+    match (shape.has_bins(), is_first && nodes < 512) {
+        (false, _) => 0,
+        (true, false) => 8 * nodes,
+        (true, true) => 16 * nodes,
     }
+}
+
+/// Words of a segment's splitters, and of its bins.
+pub(super) const fn splitter_words(nodes: u32, bins: u32, shape: Shape) -> u32 {
+    let header = if bins > 0 { 4 } else { 0 };
+    nodes * shape.stored_words() + header + bins / 2
+}
+
+const fn partition_cells(of: Partition, shape: Shape) -> u32 {
+    let searched = searched_words(of.nodes, shape);
+    let ordered = of.part(shape) * shape.ordered_words();
+    let summed = scan_words(scan_values(of.nodes, of.tile));
+    max(max(ordered, searched), summed)
 }
 
 /// Bytes of workgroup memory of a partition.
 pub(super) const fn partition_bytes(of: Partition, shape: Shape) -> u32 {
     let Partition { nodes, tile, .. } = of;
-    let tables = 2 * with_one_more(nodes) + (scan_values(nodes, tile) + 64) + tile / 16 + nodes;
-    4 * (partition_cells(of, shape) + tables)
+    4 * (partition_cells(of, shape) + with_one_more(nodes) + tile / 16 + nodes)
 }
 
 /// Makes the table of children, or the list of items to be sorted, of trees of `nodes` nodes. It
@@ -298,9 +367,9 @@ pub fn table(nodes: u32) -> Kernel {
     let constants = [("NODES", nodes), ("VALUES", nodes)];
     let mut parts = Parts::new(Shape::Word, nodes, &constants);
     parts.pieces = Vec::new();
-    parts.files(&[WORKGROUP, PARAMS, SEGMENTS, TREE, SCAN]);
+    parts.files(&[WORKGROUP, PARAMS, SEGMENTS, TREE, SCAN_MEMORY, SCAN]);
     parts.files(&[wgsl!("samplesort/table.wgsl")]);
-    let memory = 4 * with_one_more(nodes) + (nodes + 64) + with_one_more(0);
+    let memory = 4 * with_one_more(nodes) + scan_words(nodes) + with_one_more(0);
     let name = format!("table.{nodes}");
     parts.kernel(&name, memory, Conflicts::WhereItSearches)
 }
@@ -416,6 +485,21 @@ impl Parts {
             .extend(files.iter().map(|&file| Piece::File(file)));
     }
 
+    /// Adds the bins of a segment, and what the kernel does with them: the one if records of this
+    /// shape have bins, else the other.
+    fn bins(&mut self, with: Source, without: Source) {
+        self.files(&[bins!("bins")]);
+        if self.shape.has_bins() {
+            let of_record = match self.shape.words() {
+                1 => bins!("one_word"),
+                _ => bins!("two_words"),
+            };
+            self.files(&[of_record, with]);
+        } else {
+            self.files(&[without]);
+        }
+    }
+
     /// Adds `sort_tile`, which fetches and sorts a tile of `tile` records, `each` in a lane.
     /// `fetched`: the order in which records are fetched, and whether their keys are mapped then.
     fn tile_sort(
@@ -512,10 +596,10 @@ struct Pieces {
     /// The record's layout in workgroup memory, and that of splitters.
     cells: Source,
     splitter: Source,
-    /// Load and store functions for a record, and for one word of it.
+    /// Load and store functions for a record, and for one of an ordered tile.
     source: Source,
     target: Source,
-    word: Source,
+    ordered: Source,
 }
 
 impl Shape {
@@ -531,13 +615,13 @@ impl Shape {
                 wgsl!("samplesort/io.wgsl", "target_keys"),
             )
         };
-        let (record, cells, splitter, word) = match self {
+        let (record, cells, splitter, ordered) = match self {
             Self::Word => shape!("samplesort/shape/u32.wgsl", "one_word"),
             Self::TwoWords => shape!("samplesort/shape/u64.wgsl", "two_words"),
             Self::Pair => shape!("samplesort/shape/u32_pair.wgsl", "one_word"),
             Self::WidePair => shape!("samplesort/shape/u64_pair.wgsl", "two_words"),
             Self::Row { words, .. } => {
-                let (_, cells, splitter, word) = shape!("samplesort/shape/u32.wgsl", "one_word");
+                let (_, cells, splitter, ordered) = shape!("samplesort/shape/u32.wgsl", "one_word");
                 let mut record = match words {
                     0 => vec![row!("index"), row!("rows"), row!("compared_index")],
                     1 => vec![row!("beside"), row!("words_1")],
@@ -548,8 +632,8 @@ impl Shape {
                 record.extend([WORKGROUP, PARAMS, row!("no_maps")]);
                 match words {
                     // An index is a record of one word.
-                    0 => (record, cells, splitter, word),
-                    _ => (record, row!("cells"), row!("splitter"), word),
+                    0 => (record, cells, splitter, ordered),
+                    _ => (record, row!("cells"), row!("splitter"), ordered),
                 }
             }
         };
@@ -559,7 +643,7 @@ impl Shape {
             splitter,
             source,
             target,
-            word,
+            ordered,
         }
     }
 }

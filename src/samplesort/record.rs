@@ -110,7 +110,6 @@ const TILE_SEGMENTS: Table = ("tile_segments", Buffer::TileTable);
 impl Recorder<'_> {
     fn levels(&self, recording: &mut Recording, levels: &[Level]) {
         let len = self.sort.len;
-        let words = u64::from(self.sort.shape.stored_words());
         let mut from = (self.sort.source, self.sort.map);
         for (number, level) in levels.iter().enumerate() {
             let is_last = number + 1 == levels.len();
@@ -126,7 +125,10 @@ impl Recorder<'_> {
                 Buffer::Segments(segments ^ 1)
             };
             let nodes = u64::from(level.segments) * u64::from(level.partition.nodes);
-            recording.reserve(Buffer::Splitters, nodes * words * 4);
+            recording.reserve(
+                Buffer::Splitters,
+                u64::from(level.segments) * u64::from(self.stride(level)) * 4,
+            );
             recording.reserve(Buffer::Counts, nodes * 4);
             recording.reserve(Buffer::TileTable, u64::from(level.tiles) * 4);
             // The first level does not read its segments, but binds them.
@@ -196,6 +198,37 @@ impl Recorder<'_> {
         self.sizes.is_spread && self.sort.len > self.sizes.small
     }
 
+    /// Bins of a segment; 0 if its records are searched in a tree alone.
+    fn bins(&self, level: &Level) -> u32 {
+        let nodes = level.partition.nodes;
+        // The splitters' bins, and sums, take the place of the samples.
+        let has_room = 2 * nodes <= self.most_samples(level);
+        // Every tile loads its segment's table.
+        let has_tiles = self.sort.len / level.segments >= 2 * level.partition.tile;
+        if self.sort.len >= self.sizes.large && has_room && has_tiles {
+            kernels::bins(nodes, level.segments == 1, self.sort.shape)
+        } else {
+            0
+        }
+    }
+
+    /// The number of samples for which a level's kernel is compiled: the smallest tile that holds
+    /// the samples, since its time depends on its size. A tile has at least 16 lines of 16 records.
+    fn most_samples(&self, level: &Level) -> u32 {
+        let few = self.sizes.samples.clamp(256, 1024);
+        if level.samples <= few {
+            few
+        } else {
+            self.sizes.samples
+        }
+    }
+
+    /// Words of a segment's splitters and bins.
+    fn stride(&self, level: &Level) -> u32 {
+        let nodes = level.partition.nodes;
+        kernels::splitter_words(nodes, self.bins(level), self.sort.shape)
+    }
+
     /// The largest number of items in a level's table: packed items, of which any two neighbours
     /// exceed a tile; parts of children that are in order; and the remainder of each segment.
     fn most_items(&self, level: &Level) -> u32 {
@@ -228,6 +261,8 @@ impl Recorder<'_> {
             child: level.child,
             slots: if is_last { 0 } else { level.slots },
             nodes: partition.nodes,
+            bins: self.bins(level),
+            stride: self.stride(level),
             samples: level.samples,
             seed: self.limits.sampling_seed.wrapping_add(number),
             skips_done: skips_done.into(),
@@ -266,15 +301,7 @@ impl Recorder<'_> {
                     });
                 }
             };
-        // The smallest tile that holds the samples, since its time depends on its size. A tile has
-        // at least 16 lines of 16 records.
-        let few = self.sizes.samples.clamp(256, 1024);
-        let most_samples = if level.samples <= few {
-            few
-        } else {
-            self.sizes.samples
-        };
-        let splitters = kernels::splitters(most_samples, self.sizes.is_compact, shape);
+        let splitters = kernels::splitters(self.most_samples(level), self.sizes.is_compact, shape);
         let mut bindings = self.source(from);
         bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS, ("children", next)]);
         let samples = u64::from(segments) * u64::from(level.samples);

@@ -74,10 +74,26 @@ impl Shape {
         matches!(self, Self::Row { .. })
     }
 
+    /// Returns true if records are searched by bins: numbers of one or two words.
+    #[must_use]
+    pub const fn has_bins(self) -> bool {
+        !self.is_row() && self.words() <= 2
+    }
+
     /// Words of a record in a buffer.
     #[must_use]
     pub const fn stored_words(self) -> u32 {
         self.key_words() + self.has_value() as u32
+    }
+
+    /// Words of a record that a partition orders at once. With more of them the parts of a tile are
+    /// smaller, but the words of a key are written together. Keys and values of one word are in
+    /// different buffers in any case.
+    pub(super) const fn ordered_words(self) -> u32 {
+        match self {
+            Self::Pair => 1,
+            _ => self.stored_words(),
+        }
     }
 
     /// Words of a record in registers and in workgroup memory.

@@ -1,5 +1,6 @@
 //! The lock-step executor: properties of the shipped shaders, and detection of faults.
 
+mod bins;
 mod counts;
 mod garbage;
 mod layouts;

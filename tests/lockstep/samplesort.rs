@@ -25,9 +25,11 @@ pub(super) fn sizes(shape: Shape) -> Sizes {
         most_nodes: 32,
         wide_tile: 512,
         wide_lanes: 128,
+        is_always_wide: false,
         samples: 256,
         merged: 2 * tile,
         small: 0,
+        large: 0,
         is_spread: false,
     }
 }
@@ -61,8 +63,69 @@ impl Input {
         }
     }
 
+    /// The records of these words: keys of one or two words, or a key above its value.
+    pub(super) fn of(shape: Shape, records: &[u64]) -> Self {
+        let lower = records.iter().map(|&record| record as u32);
+        let upper = records.iter().map(|&record| (record >> 32) as u32);
+        let (keys, values) = match shape {
+            Shape::Word => (lower.collect(), Vec::new()),
+            Shape::TwoWords => (bytemuck::cast_slice(records).to_vec(), Vec::new()),
+            Shape::Pair => (upper.collect(), lower.collect()),
+            _ => panic!("records of {} have no two words", shape.name()),
+        };
+        Self {
+            shape,
+            keys,
+            values,
+        }
+    }
+
     fn len(&self) -> u32 {
         self.keys.len() as u32 / self.shape.key_words()
+    }
+
+    /// Records a sort of this input, and tells where its result is.
+    pub(super) fn record(
+        &self,
+        (key, order): (KeyType, Order),
+        out_of_place: bool,
+        sizes: &Sizes,
+        limits: &DeviceLimits,
+    ) -> (Recording, Records) {
+        let records = |keys, values| Records {
+            keys,
+            values: self.shape.has_value().then_some(values),
+        };
+        let source = records(Buffer::Keys, Buffer::Values);
+        let other = records(Buffer::EncodedKeys, Buffer::EncodedValues);
+        let target = if out_of_place { other } else { source };
+        let len = self.len();
+        let mut recording = Recording::new(len, key, order);
+        if out_of_place {
+            recording.reserve(Buffer::EncodedKeys, self.keys.len() as u64 * 4);
+            if self.shape.has_value() {
+                recording.reserve(Buffer::EncodedValues, u64::from(len) * 4);
+            }
+        }
+        let job = WordSort {
+            len,
+            shape: self.shape,
+            source,
+            target,
+            scratch: records(Buffer::Scratch, Buffer::ScratchValues),
+            map: key.map(order),
+            ranks: 0..len,
+        };
+        record_with(&mut recording, &job, sizes, limits);
+        (recording, target)
+    }
+
+    pub(super) fn execution<'a>(&self, recording: &'a Recording) -> Execution<'a> {
+        let mut execution = Execution::new(recording, &self.keys, Config::default());
+        if self.shape.has_value() {
+            execution.set_buffer(Buffer::Values, self.values.clone());
+        }
+        execution
     }
 
     fn records(&self, keys: &[u32], values: &[u32], key: KeyType, order: Order) -> Vec<(u64, u32)> {
@@ -91,41 +154,8 @@ pub(super) fn sort(
         1 => KeyType::F32,
         _ => KeyType::I64,
     };
-    let has = |buffer| input.shape.has_value().then_some(buffer);
-    let source = Records {
-        keys: Buffer::Keys,
-        values: has(Buffer::Values),
-    };
-    let other = Records {
-        keys: Buffer::EncodedKeys,
-        values: has(Buffer::EncodedValues),
-    };
-    let target = if out_of_place { other } else { source };
-    let len = input.len();
-    let mut recording = Recording::new(len, key, order);
-    if out_of_place {
-        recording.reserve(Buffer::EncodedKeys, input.keys.len() as u64 * 4);
-        if input.shape.has_value() {
-            recording.reserve(Buffer::EncodedValues, u64::from(len) * 4);
-        }
-    }
-    let job = WordSort {
-        len,
-        shape: input.shape,
-        source,
-        target,
-        scratch: Records {
-            keys: Buffer::Scratch,
-            values: has(Buffer::ScratchValues),
-        },
-        map: key.map(order),
-        ranks: 0..len,
-    };
-    record_with(&mut recording, &job, sizes, limits);
-    let mut execution = Execution::new(&recording, &input.keys, Config::default());
-    if input.shape.has_value() {
-        execution.set_buffer(Buffer::Values, input.values.clone());
-    }
+    let (recording, target) = input.record((key, order), out_of_place, sizes, limits);
+    let mut execution = input.execution(&recording);
     let reports = execution.run().unwrap();
     let mut expected = input.records(&input.keys, &input.values, key, order);
     expected.sort_unstable();
@@ -133,7 +163,7 @@ pub(super) fn sort(
         .values
         .map_or(&[][..], |values| execution.buffer(values));
     let found = input.records(execution.buffer(target.keys), values, key, order);
-    let what = format!("{len} {}", input.shape.name());
+    let what = format!("{} {}", input.len(), input.shape.name());
     let wrong = found.iter().zip(&expected).position(|(a, b)| a != b);
     assert_eq!(wrong, None, "{what}: not sorted");
     assert_eq!(found.len(), expected.len());
@@ -272,10 +302,7 @@ fn overwriting_keys_in_the_middle_of_a_sort_is_within_bounds() {
         let (recording, _) = sort(&input, Order::Ascending, false, &sizes, &LIMITS);
         for (at, step) in recording.steps.iter().enumerate().take(5) {
             for word in [0, u32::MAX] {
-                let mut execution = Execution::new(&recording, &input.keys, Config::default());
-                if shape.has_value() {
-                    execution.set_buffer(Buffer::Values, input.values.clone());
-                }
+                let mut execution = input.execution(&recording);
                 for (number, step) in recording.steps.iter().enumerate() {
                     if number == at {
                         execution.set_buffer(Buffer::Keys, vec![word; input.keys.len()]);

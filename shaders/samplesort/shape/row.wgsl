@@ -233,7 +233,7 @@ fn cells_store(base: u32, plane: u32, i: u32, r: Record) {
 
 // ---- splitter
 
-// Loads splitter number `at`.
+// Loads the splitter whose words begin at `at`.
 
 fn splitter_at(at: u32) -> Record {
     return record_of(splitters[at], 0u);

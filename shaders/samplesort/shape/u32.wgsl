@@ -66,16 +66,18 @@ fn cells_store(base: u32, plane: u32, i: u32, r: Record) {
 
 // ---- splitter
 
-// Loads splitter number `at`.
+// Loads the splitter whose words begin at `at`.
 
 fn splitter_at(at: u32) -> Record {
     return splitters[at];
 }
 
-// ---- word
+// ---- ordered
 
-// Writes a word of a record to the target.
+// Words of a record that are ordered at once.
+const ORDERED_WORDS: u32 = 1u;
 
-fn store_word(i: u32, word: u32, value: u32) {
-    target_keys[i] = value;
+// Writes the words from `word` on of the record at place `at` of the ordered part of a tile.
+fn store_ordered(i: u32, word: u32, at: u32) {
+    target_keys[i] = cells[at];
 }

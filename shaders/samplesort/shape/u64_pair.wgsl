@@ -78,22 +78,19 @@ fn cells_store(base: u32, plane: u32, i: u32, r: Record) {
 
 // ---- splitter
 
-// Loads splitter number `at`.
+// Loads the splitter whose words begin at `at`.
 
 fn splitter_at(at: u32) -> Record {
-    return vec3<u32>(splitters[3u * at], splitters[3u * at + 1u], splitters[3u * at + 2u]);
+    return vec3<u32>(splitters[at], splitters[at + 1u], splitters[at + 2u]);
 }
 
-// ---- word
+// ---- ordered
 
-// Writes a word of a record to the target.
+// Words of a record that are ordered at once.
+const ORDERED_WORDS: u32 = 3u;
 
-fn store_word(i: u32, word: u32, value: u32) {
-    if word == 0u {
-        target_values[i] = value;
-    } else if word == 1u {
-        target_keys[i].x = value;
-    } else {
-        target_keys[i].y = value;
-    }
+// Writes the words from `word` on of the record at place `at` of the ordered part of a tile.
+fn store_ordered(i: u32, word: u32, at: u32) {
+    target_values[i] = cells[at];
+    target_keys[i] = vec2<u32>(cells[PART + at], cells[2u * PART + at]);
 }

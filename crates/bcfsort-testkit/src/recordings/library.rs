@@ -132,10 +132,15 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
             ..Sizes::new(shape, &tuning, &little)
         };
         let of_gpus = sizes(Tuning::default(), 256);
-        let wide = Sizes {
-            partition_tile: 8192,
-            lanes: 1024,
-            ..sizes(Tuning::default(), 512)
+        // The tiles of large sorts, on devices with much workgroup memory.
+        let wide = |nodes| {
+            let sizes = sizes(Tuning::default(), nodes);
+            Sizes {
+                partition_tile: 8192,
+                lanes: if sizes.is_always_wide { 512 } else { 1024 },
+                large: 0,
+                ..sizes
+            }
         };
         // In descending order, the keys of every type are mapped.
         let record = |len, sizes: &Sizes, limits: &_| {
@@ -166,21 +171,31 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
                 samples: 1024,
                 ..of_gpus
             },
-            // Few records are spread as many are.
+            // Few records are spread, and have bins, as many do.
             Sizes {
                 small: 0,
+                large: 0,
+                is_always_wide: false,
                 ..of_gpus
             },
             Sizes {
                 small: 0,
+                large: 0,
+                is_always_wide: false,
                 samples: 1024,
                 ..sizes(Tuning::default(), 512)
             },
             sizes(Tuning::default(), 512),
-            wide,
+            wide(256),
+            wide(512),
             sizes(Tuning::cpu(), 256),
         ] {
-            let mut lens = vec![5 * sizes.sort_tile / 2, sizes.nodes * 48 + 100];
+            if shape != Shape::Word && (sizes.nodes, sizes.partition_tile) == (256, 8192) {
+                continue;
+            }
+            // Two levels, and two tiles of the first segment, which has bins then.
+            let two_levels = (sizes.nodes * 48).max(2 * sizes.partition_tile) + 100;
+            let mut lens = vec![5 * sizes.sort_tile / 2, two_levels];
             if sizes.small == 0 {
                 // One child, which fits a tile.
                 lens.push(sizes.sort_tile - 100);
