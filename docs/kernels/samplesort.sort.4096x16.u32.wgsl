@@ -85,8 +85,11 @@ struct Params {
     // Approximate records of a child; the next level's slots for the children of one segment.
     child: u32,
     slots: u32,
-    // Nodes of a segment's tree.
+    // Nodes of a segment's tree, and its bins: a power of two, or 0.
     nodes: u32,
+    bins: u32,
+    // Words of a segment's splitters and bins.
+    stride: u32,
     // Samples of a segment, a power of two.
     samples: u32,
     // The seed of the position of each sample in its interval.
@@ -109,7 +112,7 @@ struct Params {
     splitter_words: u32,
     // 1 if there is a list of items to sort.
     is_listed: u32,
-    // 1 if items are spread over buckets: records of two words.
+    // 1 if items are spread over buckets.
     is_spread: u32,
     // The order-preserving map of records at their read, and at their write.
     source_sign_low: u32,
@@ -250,8 +253,6 @@ fn word_column(lane: u32, stride: u32, half: u32) -> Places {
     return places(first, word_flips(lines) ^ opposite, word_steps(lines));
 }
 
-// Cells of one word.
-
 fn line_at(lane: u32) -> Places {
     return places(word_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
 }
@@ -259,6 +260,8 @@ fn line_at(lane: u32) -> Places {
 fn column_at(lane: u32, stride: u32, half: u32) -> Places {
     return word_column(lane, stride, half);
 }
+
+// Cells of one word.
 
 fn load(at: u32) -> u32 {
     return tile_words[at];

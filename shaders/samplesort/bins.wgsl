@@ -26,9 +26,6 @@ struct Bins {
 
 const NO_BINS: u32 = 0xffffffffu;
 
-// In place of a child: records of the bin are searched in the tree.
-const CROWDED_BIN: u32 = 0xffffu;
-
 // ---- one_word
 
 // The bins of samples from `least` to `greatest`: as narrow as they may be.
@@ -148,6 +145,9 @@ fn sum_of_lanes(at: u32, lane: u32, own: u32) -> u32 {
     return all;
 }
 
+// In place of a child: records of the bin are searched in the tree.
+const CROWDED_BIN: u32 = 0xffffu;
+
 // The bins of the segment's sorted samples.
 fn bins_of_samples(samples: u32) -> Bins {
     var bins = Bins(FIRST, NO_BINS);
@@ -160,7 +160,7 @@ fn bins_of_samples(samples: u32) -> Bins {
 // The bin of the splitter before child `c`, times 2, plus 1 if the splitter is a frequent sample.
 // There is none after the last splitter.
 fn entry_at(c: u32, children: u32) -> u32 {
-    return select(word_of(load(min(c, children - 1u)), 0u), 0xffffffffu, c >= children);
+    return select(first_word(min(c, children - 1u)), 0xffffffffu, c >= children);
 }
 
 // Rounds the splitters, whose first word is word `at`, and writes the table. The splitters' bins
@@ -266,10 +266,11 @@ fn load_bins(segment: u32, lane: u32) -> Bins {
     return bins;
 }
 
-// The child of a record by its bin, or CROWDED_BIN.
+// The child of a record by its bin; NODES or more, but less than 2 * NODES whatever the table holds,
+// if the bin is crowded.
 fn child_of(bins: Bins, r: Record) -> u32 {
     let bin = bin_of(bins, r);
-    return (cells[NODES * WORDS + bin / 2u] >> (16u * (bin % 2u))) & 0xffffu;
+    return (cells[NODES * WORDS + bin / 2u] >> (16u * (bin % 2u))) & (2u * NODES - 1u);
 }
 
 // ---- not_made
@@ -289,5 +290,5 @@ fn load_bins(segment: u32, lane: u32) -> Bins {
 }
 
 fn child_of(bins: Bins, r: Record) -> u32 {
-    return CROWDED_BIN;
+    return NODES;
 }

@@ -9,7 +9,17 @@
 //
 // No bank conflict: lanes load their lines, and then consecutive words.
 
-// ---- examined
+// ---- one_word
+
+fn lower_words(cells: Cells, lane: u32) -> f32 {
+    return 1.0;
+}
+
+fn distance(a: Record, b: Record, lower_words: f32) -> f32 {
+    return f32(b - a);
+}
+
+// ---- two_words
 
 // The number of different lower words that the samples' bounds allow: as in `spread.wgsl`, lower
 // words are digits, so that values of a few bits are even between the keys 1, 2, 3.
@@ -37,6 +47,8 @@ fn lower_words(cells: Cells, lane: u32) -> f32 {
 fn distance(a: Record, b: Record, lower_words: f32) -> f32 {
     return f32(b.y - a.y) * lower_words + (f32(b.x) - f32(a.x));
 }
+
+// ---- examined
 
 // 1 if the second record is near the first: below a 32nd of the mean of 15 distances, whose sum is
 // `span`.

@@ -39,7 +39,7 @@ struct Params {
     splitter_words: u32,
     // 1 if there is a list of items to sort.
     is_listed: u32,
-    // 1 if items are spread over buckets: records of two words.
+    // 1 if items are spread over buckets.
     is_spread: u32,
     // The order-preserving map of records at their read, and at their write.
     source_sign_low: u32,

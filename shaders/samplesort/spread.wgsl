@@ -1,5 +1,5 @@
-// Sorts an item by one more partition, in workgroup memory: records of two words. It is in place of
-// the section `sort` of tile_sort.wgsl, whose passes it falls back on.
+// Sorts an item by one more partition, in workgroup memory: records of one or two words. It is in
+// place of the section `sort` of tile_sort.wgsl, whose passes it falls back on.
 //
 // The buckets of a tile, half as many as its records, divide the range of the item's records
 // evenly. Each lane counts the records that it fetched, and gets their ranks in their buckets; sums
@@ -23,6 +23,47 @@
 // Bank conflicts where lanes count records, read the starts of their buckets, and store records at
 // their places: the addresses depend on the data. None elsewhere: the counters of 8 buckets are 9
 // words apart, and so in different banks for the lanes of a warp.
+//
+// A kernel takes the section of its records, and `spread`.
+
+// ---- one_word
+
+// How an item's records are spread: as numbers of up to 16 bits, the differences from the least
+// record without their lowest bits.
+struct Spread {
+    least: u32,
+    shift: u32,
+    // `number * factor >> 16` is the bucket of a number.
+    factor: u32,
+    // True if the records of each bucket are equal.
+    is_exact: bool,
+}
+
+// Lanes write the bounds of their records to 8 copies, so that few of them share one.
+fn share_bounds(lane: u32, least: Record, greatest: Record) {
+    let at = BOUNDS + lane % 8u;
+    atomicMin(&tile_atoms[at], least);
+    atomicMax(&tile_atoms[at + 8u], greatest);
+}
+
+fn spread_of_item() -> Spread {
+    let least = least_bound(BOUNDS);
+    let range = greatest_bound(BOUNDS) - least;
+    let shift = bits_beyond(range, 16u);
+    let last = range >> shift;
+    return Spread(least, shift, (BUCKETS << 16u) / (last + 1u), shift == 0u && last < BUCKETS);
+}
+
+fn bucket_of(spread: Spread, r: Record) -> u32 {
+    return (((r - spread.least) >> spread.shift) * spread.factor) >> 16u;
+}
+
+// Stores a record at its place in the tile.
+fn scatter(at: u32, r: Record) {
+    atomicStore(&tile_atoms[at], r);
+}
+
+// ---- two_words
 
 // How an item's records are spread: as numbers of up to 16 bits, each of two digits. The upper
 // digit is the difference of the upper words without its lowest bits, the lower digit that of the
@@ -39,11 +80,6 @@ struct Spread {
     is_exact: bool,
 }
 
-// The bits of a number but for `bits`.
-fn bits_beyond(number: u32, bits: u32) -> u32 {
-    return max(32u - countLeadingZeros(number), bits) - bits;
-}
-
 // Lanes write the bounds of their records' words to 8 copies, so that few of them share one.
 fn share_bounds(lane: u32, least: Record, greatest: Record) {
     let at = BOUNDS + lane % 8u;
@@ -51,22 +87,6 @@ fn share_bounds(lane: u32, least: Record, greatest: Record) {
     atomicMax(&tile_atoms[at + 8u], greatest.x);
     atomicMin(&tile_atoms[at + 16u], least.y);
     atomicMax(&tile_atoms[at + 24u], greatest.y);
-}
-
-fn least_bound(at: u32) -> u32 {
-    var least = 0xffffffffu;
-    for (var i = 0u; i < 8u; i++) {
-        least = min(least, atomicLoad(&tile_atoms[at + i]));
-    }
-    return least;
-}
-
-fn greatest_bound(at: u32) -> u32 {
-    var greatest = 0u;
-    for (var i = 8u; i < 16u; i++) {
-        greatest = max(greatest, atomicLoad(&tile_atoms[at + i]));
-    }
-    return greatest;
 }
 
 fn spread_of_item() -> Spread {
@@ -88,6 +108,35 @@ fn bucket_of(spread: Spread, r: Record) -> u32 {
     let digits = (r - spread.least) >> spread.shift;
     let number = digits.y * (spread.most + 1u) + min(digits.x, spread.most);
     return (number * spread.factor) >> 16u;
+}
+
+// Stores a record at its place in the tile.
+fn scatter(at: u32, r: Record) {
+    tile_words[at] = r.x;
+    atomicStore(&tile_atoms[at], r.y);
+}
+
+// ---- spread
+
+// The bits of a number but for `bits`.
+fn bits_beyond(number: u32, bits: u32) -> u32 {
+    return max(32u - countLeadingZeros(number), bits) - bits;
+}
+
+fn least_bound(at: u32) -> u32 {
+    var least = 0xffffffffu;
+    for (var i = 0u; i < 8u; i++) {
+        least = min(least, atomicLoad(&tile_atoms[at + i]));
+    }
+    return least;
+}
+
+fn greatest_bound(at: u32) -> u32 {
+    var greatest = 0u;
+    for (var i = 8u; i < 16u; i++) {
+        greatest = max(greatest, atomicLoad(&tile_atoms[at + i]));
+    }
+    return greatest;
 }
 
 const BUCKETS: u32 = SORT_TILE / 2u;
@@ -214,12 +263,6 @@ fn count_item(blocks: Blocks, lane: u32, cells: Cells) -> Places {
     workgroupBarrier();
     start_buckets(lane, blocks.start - blocks.low, spread.is_exact);
     return counted;
-}
-
-// Stores a record at its place in the tile.
-fn scatter(at: u32, r: Record) {
-    tile_words[at] = r.x;
-    atomicStore(&tile_atoms[at], r.y);
 }
 
 // Compares the lines of the second half of each block of 16 lines with those of the first half of

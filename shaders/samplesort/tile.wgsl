@@ -128,7 +128,7 @@ fn find_bins(bins: Bins) -> bool {
     if is_found {
         for (var j = 0u; j < EACH; j++) {
             node[j] = child_of(bins, r[j]);
-            is_found &= node[j] != CROWDED_BIN;
+            is_found &= node[j] < NODES;
         }
     }
     return is_found;

@@ -113,6 +113,16 @@ fn word_column(lane: u32, stride: u32, half: u32) -> Places {
     return places(first, word_flips(lines) ^ opposite, word_steps(lines));
 }
 
+// ---- word_lines
+
+fn line_at(lane: u32) -> Places {
+    return places(word_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
+}
+
+fn column_at(lane: u32, stride: u32, half: u32) -> Places {
+    return word_column(lane, stride, half);
+}
+
 // ---- pairs
 
 var<workgroup> tile_pairs: array<vec2<u32>, LINES * 16u>;
@@ -141,14 +151,6 @@ fn pair_column(lane: u32, stride: u32, half: u32) -> Places {
 
 // Cells of one word.
 
-fn line_at(lane: u32) -> Places {
-    return places(word_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
-}
-
-fn column_at(lane: u32, stride: u32, half: u32) -> Places {
-    return word_column(lane, stride, half);
-}
-
 fn load(at: u32) -> u32 {
     return tile_words[at];
 }
@@ -157,17 +159,21 @@ fn store(at: u32, cell: u32) {
     tile_words[at] = cell;
 }
 
+// ---- one_atom
+
+// Cells of one word, which lanes may add to.
+
+fn load(at: u32) -> u32 {
+    return atomicLoad(&tile_atoms[at]);
+}
+
+fn store(at: u32, cell: u32) {
+    atomicStore(&tile_atoms[at], cell);
+}
+
 // ---- word_and_atom
 
 // Cells of two words, each in its own array.
-
-fn line_at(lane: u32) -> Places {
-    return places(word_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
-}
-
-fn column_at(lane: u32, stride: u32, half: u32) -> Places {
-    return word_column(lane, stride, half);
-}
 
 fn load(at: u32) -> vec2<u32> {
     return vec2<u32>(tile_words[at], atomicLoad(&tile_atoms[at]));
@@ -520,11 +526,21 @@ fn tile_load(i: u32) -> u32 {
     return tile_words[word_place(i / EACH, i % EACH)];
 }
 
+// The first word of a cell that a search looks at.
+fn first_word(at: u32) -> u32 {
+    return tile_words[at];
+}
+
 // ---- tile_load_pair
 
 // A record of the sorted tile.
 fn tile_load(i: u32) -> vec2<u32> {
     return tile_pairs[pair_place(i / EACH, i % EACH)];
+}
+
+// The first word of a cell that a search looks at.
+fn first_word(at: u32) -> u32 {
+    return tile_pairs[at].x;
 }
 
 // ---- tile_load_triple

@@ -31,10 +31,10 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Records that are ordered at once in workgroup memory: at most eight words of each lane.
+    /// Records that are ordered at once in workgroup memory: at most eight words of each lane, and
+    /// one word of each record.
     const fn part(self, shape: Shape) -> u32 {
-        let part = 8 * self.lanes / shape.ordered_words().next_power_of_two();
-        if self.tile > part { part } else { self.tile }
+        min(8 * self.lanes, self.tile) / shape.ordered_words().next_power_of_two()
     }
 }
 
@@ -135,6 +135,10 @@ const fn scan_values(nodes: u32, tile: u32) -> u32 {
     max(nodes, tile / 16)
 }
 
+const fn min(a: u32, b: u32) -> u32 {
+    if a < b { a } else { b }
+}
+
 const fn max(a: u32, b: u32) -> u32 {
     if a > b { a } else { b }
 }
@@ -195,7 +199,7 @@ fn of_shape(shape: Shape) -> Vec<Kernel> {
             sort(sizes, shape)
         }));
     }
-    if words == 2 {
+    if words <= 2 {
         kernels.extend([false, true].map(|in_place| {
             let sizes = TileSizes {
                 tile: 2048,
@@ -262,8 +266,13 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
         }]);
     }
     parts.files(&[of.splitter]);
-    if words == 2 && !is_compact && !is_row {
-        parts.files(&[cells!("bounds"), cells!("near"), evenness!("examined")]);
+    if words <= 2 && !is_compact && !is_row {
+        let of_record = match words {
+            1 => vec![evenness!("one_word")],
+            _ => vec![cells!("bounds"), evenness!("two_words")],
+        };
+        parts.files(&of_record);
+        parts.files(&[cells!("near"), evenness!("examined")]);
     } else {
         parts.files(&[evenness!("not_examined")]);
     }
@@ -517,15 +526,23 @@ impl Parts {
         self.constants.extend(sizes);
         self.files(&[tile_sort!("places")]);
         let arrays: &[Source] = match (words, each) {
+            (1, _) if is_spread => &[
+                tile_sort!("atoms"),
+                tile_sort!("word_places"),
+                tile_sort!("word_lines"),
+                tile_sort!("one_atom"),
+            ],
             (2, _) if is_spread => &[
                 tile_sort!("words"),
                 tile_sort!("atoms"),
                 tile_sort!("word_places"),
+                tile_sort!("word_lines"),
                 tile_sort!("word_and_atom"),
             ],
             (1, 16) => &[
                 tile_sort!("words"),
                 tile_sort!("word_places"),
+                tile_sort!("word_lines"),
                 tile_sort!("one_word"),
             ],
             (1 | 2, _) => &[tile_sort!("pairs"), tile_sort!("two_words")],
@@ -559,8 +576,12 @@ impl Parts {
         };
         self.files(&[columns, tile_sort!("padding")]);
         if is_spread {
-            let spread = wgsl!("samplesort/spread.wgsl");
-            self.files(&[cells!("bounds"), cells!("spread"), spread]);
+            let of_record = match words {
+                1 => wgsl!("samplesort/spread.wgsl", "one_word"),
+                _ => wgsl!("samplesort/spread.wgsl", "two_words"),
+            };
+            let spread = wgsl!("samplesort/spread.wgsl", "spread");
+            self.files(&[cells!("bounds"), cells!("spread"), of_record, spread]);
         } else {
             self.files(&[tile_sort!("sort")]);
         }

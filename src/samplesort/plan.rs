@@ -33,9 +33,10 @@ pub struct Sizes {
     /// The smallest number of records whose segments have bins, since to make their table takes
     /// time, and that are partitioned in wide tiles.
     pub large: u32,
-    /// True if the items of more than `small` records are spread over buckets in workgroup memory:
-    /// records of two words.
-    pub is_spread: bool,
+    /// Records of a tile whose items are spread over buckets in workgroup memory; 0 if none are.
+    pub spread_tile: u32,
+    /// The smallest number of records whose items are spread.
+    pub spread_from: u32,
     /// True if tile kernels should compile fast rather than run fast.
     pub is_compact: bool,
 }
@@ -59,7 +60,7 @@ impl Sizes {
         let is_compact = sizes.is_compact || tuning.tile <= 1024;
         Self {
             is_compact,
-            is_spread: sizes.is_spread && !is_compact,
+            spread_tile: if is_compact { 0 } else { sizes.spread_tile },
             merged: match shape {
                 Shape::Row { .. } => 0,
                 _ => tuning.merged,
@@ -132,8 +133,12 @@ impl Sizes {
             },
             small: 1 << 20,
             large: 1 << 24,
-            // A tile of 64 lines or more has room for the counters.
-            is_spread: !shape.is_row() && words == 2 && sort_tile >= 1024,
+            spread_tile: match words {
+                // A tile of 64 lines or more has room for the counters.
+                1 | 2 if !shape.is_row() && sort_tile >= 1024 => sort_tile.min(2048),
+                _ => 0,
+            },
+            spread_from: if words == 1 { 1 << 24 } else { 1 << 21 },
             is_compact: false,
         }
     }
@@ -184,6 +189,8 @@ pub struct Level {
     pub samples: u32,
     /// Records of the tiles of the final sort.
     pub sort_tile: u32,
+    /// True if the items of the final sort are spread over buckets.
+    pub is_spread: bool,
 }
 
 impl SortPlan {
@@ -212,9 +219,19 @@ impl SortPlan {
         } else {
             sizes.sort_tile
         };
-        // Children of a quarter of a tile pack well.
-        let ideal = (sort_tile / 4).max(32);
-        let nodes = nodes_of_levels(len, ideal, sizes);
+        let nodes = nodes_of_levels(len, ideal_child(sort_tile), sizes);
+        let (sort_tile, nodes, is_spread) = match sizes.spread_tile {
+            tile if tile > 0 && len >= sizes.spread_from => {
+                let of_spread = nodes_of_levels(len, ideal_child(tile), sizes);
+                if of_spread.len() == nodes.len() {
+                    (tile, of_spread, true)
+                } else {
+                    (sort_tile, nodes, false)
+                }
+            }
+            _ => (sort_tile, nodes, false),
+        };
+        let ideal = ideal_child(sort_tile);
         let mut segments = 1;
         let mut children = len.div_ceil(ideal);
         let levels = nodes.iter().enumerate().map(|(number, &nodes_here)| {
@@ -262,6 +279,7 @@ impl SortPlan {
                 tiles: len.div_ceil(tile) + 2 * segments.min(len),
                 samples: samples.next_power_of_two().min(sizes.samples),
                 sort_tile,
+                is_spread,
             };
             segments *= slots;
             children = children.div_ceil(slots).max(1);
@@ -269,6 +287,12 @@ impl SortPlan {
         });
         Self::Levels(levels.collect())
     }
+}
+
+/// Records of a child that suit tiles of this many records: children of a quarter of a tile pack
+/// well.
+fn ideal_child(sort_tile: u32) -> u32 {
+    (sort_tile / 4).max(32)
 }
 
 /// The nodes of each level's trees, few or most: the smallest that split `len` records into

@@ -152,18 +152,17 @@ impl Recorder<'_> {
         let items = self.most_items(last);
         let likely = (u64::from(len) * 5 / 4 / u64::from(capacity)) as u32 + last.segments + 1;
         // Many tiles: throughput matters, not the latency of one tile.
-        let is_spread = self.spreads();
         let many = self.sort.shape == Shape::Word && sort_tile == self.sizes.sort_tile;
         let sizes = TileSizes {
             tile: sort_tile,
-            each: if many && sort_tile > 1024 {
+            each: if many && sort_tile > 1024 && !last.is_spread {
                 EACH_OF_ITEMS
             } else {
                 16
             },
             is_compact: self.sizes.is_compact,
             in_place,
-            is_spread,
+            is_spread: last.is_spread,
         };
         let kernel = kernels::sort(sizes, self.sort.shape);
         let bindings = self.sorted(from.0, in_place, self.sort.target);
@@ -191,11 +190,6 @@ impl Recorder<'_> {
                 keys: u64::from(workgroups) * u64::from(sort_tile),
             });
         }
-    }
-
-    /// True if items are spread over buckets.
-    fn spreads(&self) -> bool {
-        self.sizes.is_spread && self.sort.len > self.sizes.small
     }
 
     /// Bins of a segment; 0 if its records are searched in a tree alone.
@@ -270,7 +264,7 @@ impl Recorder<'_> {
             capacity: level.sort_tile - 31,
             tiles: level.tiles,
             items: self.most_items(level),
-            is_spread: u32::from(is_last && self.spreads()),
+            is_spread: u32::from(is_last && level.is_spread),
             ..self.parameters(map, AS_THEY_ARE)
         };
         let shape = self.sort.shape;

@@ -257,7 +257,7 @@ fn uneven_records_have_no_bins() {
             |i, _| if i == 0 { u32::MAX.into() } else { i },
         );
         uneven("frequent records", |i, bits| {
-            if i % 4 == 0 { bits } else { i % 8 << 28 }
+            if i % 4 == 0 { bits } else { (i % 8) << 28 }
         });
     }
 }

@@ -30,7 +30,8 @@ pub(super) fn sizes(shape: Shape) -> Sizes {
         merged: 2 * tile,
         small: 0,
         large: 0,
-        is_spread: false,
+        spread_tile: 0,
+        spread_from: 0,
     }
 }
 

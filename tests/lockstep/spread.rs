@@ -12,7 +12,7 @@ use wgpu_bcfsort::internals::samplesort::{
 use wgpu_bcfsort::{KeyType, Order};
 use wgsl_lockstep::{Config, Report};
 
-const SHAPES: [Shape; 2] = [Shape::TwoWords, Shape::Pair];
+const SHAPES: [Shape; 3] = [Shape::Word, Shape::TwoWords, Shape::Pair];
 
 /// Tiles of 64 lines.
 const TILE: u32 = 1024;
@@ -28,19 +28,25 @@ fn spread_sizes(shape: Shape) -> Sizes {
     Sizes {
         sort_tile: TILE,
         is_compact: false,
-        is_spread: true,
+        spread_tile: TILE,
         merged: 0,
         ..sizes(shape)
     }
 }
 
-/// A record: its upper word and its lower word.
+/// A record: its upper word and its lower word. Of one word: their sum.
 type Record = (u32, u32);
 
 /// Sorts one item, which begins after other records, and checks that these stay.
 fn sort_item(shape: Shape, records: &[Record], state: u32) -> Report {
     let before = (0..BEFORE).map(|i| (u32::MAX - i, i));
     let after = (0..TILE).map(|i| (TILE - i, i));
+    let records: Vec<Record> = (records.iter())
+        .map(|&(upper, lower)| match shape {
+            Shape::Word => (0, upper.wrapping_add(lower)),
+            _ => (upper, lower),
+        })
+        .collect();
     let all: Vec<Record> = before.chain(records.iter().copied()).chain(after).collect();
     let len = all.len() as u32;
     // The smallest sort that spreads its items gives the step; its list of items is replaced.
@@ -67,11 +73,13 @@ fn sort_item(shape: Shape, records: &[Record], state: u32) -> Report {
     assert!(step.kernel.name().contains(".spread"));
     let words = |records: &[Record]| -> (Vec<u32>, Vec<u32>) {
         let values = records.iter().map(|record| record.1).collect();
-        if shape.has_value() {
-            (records.iter().map(|record| record.0).collect(), values)
-        } else {
-            let keys = records.iter().flat_map(|&(upper, lower)| [lower, upper]);
-            (keys.collect(), Vec::new())
+        match shape {
+            Shape::Word => (values, Vec::new()),
+            Shape::Pair => (records.iter().map(|record| record.0).collect(), values),
+            _ => {
+                let keys = records.iter().flat_map(|&(upper, lower)| [lower, upper]);
+                (keys.collect(), Vec::new())
+            }
         }
     };
     let (keys, values) = words(&all);
@@ -88,7 +96,7 @@ fn sort_item(shape: Shape, records: &[Record], state: u32) -> Report {
     let report = execution.step(step).unwrap();
     assert!(report.findings.is_empty(), "{:?}", report.findings);
 
-    let mut sorted = records.to_vec();
+    let mut sorted = records.clone();
     sorted.sort_unstable();
     let mut expected = vec![(0, 0); BEFORE as usize];
     expected.extend(sorted);
@@ -202,6 +210,7 @@ fn sorts_that_spread_their_items_are_sorted() {
         ] {
             let sizes = Sizes {
                 sort_tile,
+                spread_tile: sort_tile,
                 ..spread_sizes(shape)
             };
             let input = Input::new(shape, &Spec::new(pattern, len));

@@ -175,12 +175,14 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
             Sizes {
                 small: 0,
                 large: 0,
+                spread_from: 0,
                 is_always_wide: false,
                 ..of_gpus
             },
             Sizes {
                 small: 0,
                 large: 0,
+                spread_from: 0,
                 is_always_wide: false,
                 samples: 1024,
                 ..sizes(Tuning::default(), 512)
@@ -248,9 +250,14 @@ fn record_sample_sort(
     let mut recording = Recording::new(len, key, order);
     recording.payload = payload;
     let in_levels = matches!(SortPlan::new(len, sizes), SortPlan::Levels(_));
-    let planned = Sizes {
-        sort_tile: if in_levels { 128 } else { sizes.sort_tile },
-        ..*sizes
+    let planned = if in_levels {
+        Sizes {
+            sort_tile: 128,
+            spread_tile: sizes.spread_tile.min(128),
+            ..*sizes
+        }
+    } else {
+        *sizes
     };
     samplesort::record_with(&mut recording, &sort, &planned, limits);
     if in_levels {
@@ -639,6 +646,7 @@ fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<(&Sizes, u32)>) -> Kerne
         let in_place = kernel.name().contains(".in_place");
         let is_spread = kernel.name().contains(".spread");
         let (tile, each) = match sizes {
+            Some((sizes, _)) if is_spread => (sizes.spread_tile, 16),
             Some((sizes, of_words)) if shape == Shape::Word && sizes.sort_tile > 1024 => {
                 (sizes.sort_tile, of_words)
             }

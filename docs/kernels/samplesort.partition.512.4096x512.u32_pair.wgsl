@@ -1,10 +1,11 @@
-// bcfsort.samplesort.partition.512.4096.u32_pair
+// bcfsort.samplesort.partition.512.4096x512.u32_pair
 
 const WORDS: u32 = 2u;
 const LANES: u32 = 512u;
 const NODES: u32 = 512u;
 const TILE: u32 = 4096u;
 const CELLS: u32 = 4096u;
+const PART: u32 = 4096u;
 const VALUES: u32 = 512u;
 
 // Records of two words, the least significant one first.
@@ -91,8 +92,11 @@ struct Params {
     // Approximate records of a child; the next level's slots for the children of one segment.
     child: u32,
     slots: u32,
-    // Nodes of a segment's tree.
+    // Nodes of a segment's tree, and its bins: a power of two, or 0.
     nodes: u32,
+    bins: u32,
+    // Words of a segment's splitters and bins.
+    stride: u32,
     // Samples of a segment, a power of two.
     samples: u32,
     // The seed of the position of each sample in its interval.
@@ -115,7 +119,7 @@ struct Params {
     splitter_words: u32,
     // 1 if there is a list of items to sort.
     is_listed: u32,
-    // 1 if items are spread over buckets: records of two words.
+    // 1 if items are spread over buckets.
     is_spread: u32,
     // The order-preserving map of records at their read, and at their write.
     source_sign_low: u32,
@@ -182,13 +186,15 @@ fn store_target(i: u32, r: Record) {
     target_values[i] = value_of(r);
 }
 
-// Writes a word of a record to the target.
+// Words of a record that are ordered at once.
+const ORDERED_WORDS: u32 = 1u;
 
-fn store_word(i: u32, word: u32, value: u32) {
+// Writes the words from `word` on of the record at place `at` of the ordered part of a tile.
+fn store_ordered(i: u32, word: u32, at: u32) {
     if word == 0u {
-        target_values[i] = value;
+        target_values[i] = cells[at];
     } else {
-        target_keys[i] = value;
+        target_keys[i] = cells[at];
     }
 }
 
@@ -287,15 +293,16 @@ fn tiles() -> u32 {
     return all;
 }
 
-// Loads the splitters into workgroup memory, and clears the histogram.
-fn build_tree(segment: u32, lane: u32) {
+// Loads the splitters and the table of bins into workgroup memory, and clears the histogram.
+fn load_splitters(segment: u32, lane: u32) -> Bins {
     for (var i = lane; i < NODES; i += LANES) {
-        cells_store(0u, NODES, i, splitter_at(segment * NODES + i));
+        cells_store(0u, NODES, i, splitter_at(segment * params.stride + i * WORDS));
         atomicStore(&histogram[i], 0u);
     }
     if lane == 0u {
         atomicStore(&histogram[NODES], 0u);
     }
+    return load_bins(segment, lane);
 }
 
 // The upper three levels of the tree, in registers, as all lanes read them.
@@ -336,7 +343,7 @@ fn below(node: u32, r: Record) -> u32 {
     return 2u * node + select(0u, 1u, is_greater(r, cells_load(0u, NODES, node)));
 }
 
-// A lane's records, and the leaf of each: NODES plus the number of its child.
+// A lane's records, and the child of each; while a tree is searched, the node that is reached.
 var<private> r: array<Record, EACH>;
 var<private> node: array<u32, EACH>;
 
@@ -351,6 +358,10 @@ fn load_records(tile: Tile, lane: u32) {
             r[j] = load_source(clamp(tile.first + j * LANES + lane, tile.start, tile.last));
         }
     }
+    map_records();
+}
+
+fn map_records() {
     if maps_source() {
         for (var j = 0u; j < EACH; j++) {
             r[j] = encode_source(r[j]);
@@ -358,7 +369,19 @@ fn load_records(tile: Tile, lane: u32) {
     }
 }
 
-// Searches a lane's records among the splitters, all of them together, level by level.
+// Finds the children of a lane's records by their bins. False if one of these is crowded.
+fn find_bins(bins: Bins) -> bool {
+    var is_found = bins.shift != NO_BINS;
+    if is_found {
+        for (var j = 0u; j < EACH; j++) {
+            node[j] = child_of(bins, r[j]);
+            is_found &= node[j] < NODES;
+        }
+    }
+    return is_found;
+}
+
+// Searches a lane's records in the tree, all of them together, level by level.
 fn search_records() {
     let top = top_of_tree();
     for (var j = 0u; j < EACH; j++) {
@@ -369,70 +392,164 @@ fn search_records() {
             node[j] = below(node[j], r[j]);
         }
     }
+    for (var j = 0u; j < EACH; j++) {
+        node[j] -= NODES;
+    }
 }
 
-// Loads splitter number `at`.
+// Loads the splitter whose words begin at `at`.
 
 fn splitter_at(at: u32) -> Record {
-    return vec2<u32>(splitters[2u * at], splitters[2u * at + 1u]);
+    return vec2<u32>(splitters[at], splitters[at + 1u]);
 }
-
-// Prefix sums of one value per lane, for the first VALUES lanes of a workgroup. The first 32 lanes
-// compute them.
-//
-// No bank conflict: one unused word follows every 32 values, so 32 lanes that each walk VALUES / 32
-// values are in different banks. All lanes read the same total.
 
 const OWN: u32 = VALUES / 32u;
 
-var<workgroup> scan_cells: array<u32, VALUES + 32u>;
-var<workgroup> scan_totals: array<u32, 32>;
+// The place of the first total.
+const TOTALS: u32 = VALUES + OWN;
 
 fn scan_cell(i: u32) -> u32 {
     return i + i / 32u;
 }
 
-// The sum of the values of the lanes before this one. All lanes must call it. Until the next call,
-// that of lane i is in `scan_cells[scan_cell(i)]`.
+// The sum of the values of the lanes before this one. All lanes must call it. Until the words change,
+// that of lane i is at `scan_cell(i)`.
 fn exclusive_sum(lane: u32, value: u32) -> u32 {
     workgroupBarrier();
     if lane < VALUES {
-        scan_cells[scan_cell(lane)] = value;
+        scan_store(scan_cell(lane), value);
     }
     workgroupBarrier();
     if lane < 32u {
         var sum = 0u;
         for (var i = 0u; i < OWN; i++) {
-            sum += scan_cells[scan_cell(lane * OWN + i)];
+            sum += scan_load(scan_cell(lane * OWN + i));
         }
-        scan_totals[lane] = sum;
+        scan_store(TOTALS + lane, sum);
     }
     workgroupBarrier();
     if lane < 32u {
         var sum = 0u;
         for (var i = 0u; i < 31u; i++) {
-            sum += select(0u, scan_totals[i], i < lane);
+            sum += select(0u, scan_load(TOTALS + i), i < lane);
         }
         for (var i = 0u; i < OWN; i++) {
             let cell = scan_cell(lane * OWN + i);
-            let own = scan_cells[cell];
-            scan_cells[cell] = sum;
+            let own = scan_load(cell);
+            scan_store(cell, sum);
             sum += own;
         }
     }
     workgroupBarrier();
-    return scan_cells[scan_cell(min(lane, VALUES - 1u))];
+    return scan_load(scan_cell(min(lane, VALUES - 1u)));
 }
 
-// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/io, samplesort/maps, samplesort/params,
-// samplesort/segments, samplesort/shape, samplesort/tile.
+struct Bins {
+    // The first record of the first bin, and log2 of the records of a bin; or NO_BINS.
+    low: Record,
+    shift: u32,
+}
+
+const NO_BINS: u32 = 0xffffffffu;
+
+fn minus(a: Record, b: Record) -> Record {
+    return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+
+fn plus(a: Record, b: Record) -> Record {
+    let low = a.x + b.x;
+    return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+
+// `r` / 2^`shift` for a shift below 32; the largest word if the quotient has two words.
+fn shifted_right(r: Record, shift: u32) -> u32 {
+    // A shift of 32 is one of 0. Then the upper word is 0, or the quotient has two words.
+    let word = (r.x >> shift) | (r.y << ((32u - shift) % 32u));
+    return select(word, 0xffffffffu, (r.y >> shift) > 0u);
+}
+
+// `word` * 2^`shift`.
+fn shifted_left(word: u32, shift: u32) -> Record {
+    let part = shift % 32u;
+    let carry = select(word >> ((32u - part) % 32u), 0u, part == 0u);
+    return select(vec2<u32>(word << part, carry), vec2<u32>(0u, word << part), shift >= 32u);
+}
+
+// The bins of samples from `least` to `greatest`: as narrow as they may be. Wide ones are ranges of
+// the upper word alone.
+fn bins_between(least: Record, greatest: Record) -> Bins {
+    var low = predecessor(least);
+    let log2 = countTrailingZeros(params.bins);
+    var range = minus(greatest, low);
+    var bits = 32u - countLeadingZeros(range.x);
+    if range.y > 0u {
+        bits = 64u - countLeadingZeros(range.y);
+    }
+    var shift = max(bits, log2) - log2;
+    if shift >= 32u {
+        low.x = 0u;
+        // The bins begin earlier now.
+        shift = max(64u - countLeadingZeros(greatest.y - low.y), log2 + 32u) - log2;
+    }
+    // No bin of a single value has other records, too.
+    let is_last = shift == 0u && range.x == params.bins - 1u;
+    return Bins(low, shift + select(0u, 1u, is_last));
+}
+
+fn bin_of(bins: Bins, r: Record) -> u32 {
+    var bin = 0u;
+    if bins.shift >= 32u {
+        bin = (max(r.y, bins.low.y) - bins.low.y) >> (bins.shift - 32u);
+    } else {
+        let above = pick(r, bins.low, is_greater(bins.low, r));
+        bin = shifted_right(minus(above, bins.low), bins.shift);
+    }
+    return min(bin, params.bins - 1u);
+}
+
+fn in_first_word(word: u32) -> Record {
+    return vec2<u32>(word, 0u);
+}
+
+// The last record of a bin.
+fn last_of_bin(bins: Bins, bin: u32) -> Record {
+    let first = plus(bins.low, shifted_left(bin, bins.shift));
+    let last = plus(first, minus(shifted_left(1u, bins.shift), vec2<u32>(1u, 0u)));
+    return pick(last, LAST, (bin == params.bins - 1u) | is_greater(first, last));
+}
+
+// Loads the table of a segment's bins into workgroup memory, after the tree.
+fn load_bins(segment: u32, lane: u32) -> Bins {
+    var bins = Bins(FIRST, NO_BINS);
+    if params.bins > 0u {
+        let at = segment * params.stride + NODES * WORDS;
+        bins = Bins(splitter_at(at + 1u), splitters[at]);
+        if bins.shift != NO_BINS {
+            for (var i = lane; i < params.bins / 2u; i += LANES) {
+                cells[NODES * WORDS + i] = splitters[at + 4u + i];
+            }
+        }
+    }
+    return bins;
+}
+
+// The child of a record by its bin; NODES or more, but less than 2 * NODES whatever the table holds,
+// if the bin is crowded.
+fn child_of(bins: Bins, r: Record) -> u32 {
+    let bin = bin_of(bins, r);
+    return (cells[NODES * WORDS + bin / 2u] >> (16u * (bin % 2u))) & (2u * NODES - 1u);
+}
+
+// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/bins, samplesort/io, samplesort/maps,
+// samplesort/params, samplesort/segments, samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, partition: moves the records of a segment to its children.
 //
-//   search      each record among the splitters, as in `count`
+//   child       of each record, as in `count`
 //   rank        each record among the tile's records of its child: an atomic in workgroup memory
 //   room        for the tile's records of each child: an atomic in `counts` per tile and child
-//   order       the records by child in workgroup memory, one word of each at a time
+//   order       the records by child in workgroup memory, a part of the tile at a time; keys and
+//               values of one word one after the other
 //   move        them to the target: consecutive records go to consecutive positions
 //
 // The atomics are executed in any order, so the records of a child are in any order. The final sort
@@ -451,7 +568,16 @@ const MARKS: u32 = TILE / 16u;
 var<workgroup> marks: array<atomic<u32>, MARKS>;
 // Position in the target minus position in the tile, for each nonempty child of the tile.
 var<workgroup> offsets: array<u32, NODES>;
-var<workgroup> begins: array<u32, NODES + 1u>;
+
+// Sums in place of what is searched, which is not needed any more.
+
+fn scan_load(i: u32) -> u32 {
+    return cells[i];
+}
+
+fn scan_store(i: u32, value: u32) {
+    cells[i] = value;
+}
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -467,7 +593,7 @@ fn main(
     if tile.start >= tile.end {
         return;
     }
-    build_tree(tile.segment, lane);
+    let bins = load_splitters(tile.segment, lane);
     for (var i = lane; i < MARKS; i += LANES) {
         atomicStore(&marks[i], 0u);
     }
@@ -475,11 +601,13 @@ fn main(
     let full = is_full(tile);
     load_records(tile, lane);
     workgroupBarrier();
-    search_records();
+    if !find_bins(bins) {
+        search_records();
+    }
     for (var j = 0u; j < EACH; j++) {
         let position = tile.first + j * LANES + lane;
         let is_valid = full | ((position >= tile.start) & (position < tile.end));
-        node[j] = select(NODES, node[j] - NODES, is_valid);
+        node[j] = select(NODES, node[j], is_valid);
         rank[j] = atomicAdd(&histogram[node[j]], 1u);
     }
     workgroupBarrier();
@@ -495,14 +623,14 @@ fn main(
     let before = exclusive_sum(lane, count | select(0u, 1u << 16u, count > 0u));
     let begin = before & 0xffffu;
     if lane < NODES {
-        begins[lane] = begin;
+        atomicStore(&histogram[lane], begin);
         if count > 0u {
             offsets[before >> 16u] = room - begin;
             atomicOr(&marks[begin / 16u], 1u << (begin % 16u));
         }
     }
     if lane == NODES - 1u {
-        begins[NODES] = begin + count;
+        atomicStore(&histogram[NODES], begin + count);
     }
     workgroupBarrier();
     var mark = 0u;
@@ -515,28 +643,37 @@ fn main(
     }
     workgroupBarrier();
     let all = tile.end - tile.start;
-    var to: array<u32, EACH>;
     for (var j = 0u; j < EACH; j++) {
-        rank[j] += begins[node[j]];
-        let position = j * LANES + lane;
-        let word = atomicLoad(&marks[position / 16u]);
-        let child = (word >> 16u) + countOneBits(word & (0xffffu >> (15u - position % 16u))) - 1u;
-        // Clamped: if keys or counts are overwritten meanwhile, a child has other records than
-        // `count` found.
-        to[j] = min(offsets[child] + position, tile.last);
+        rank[j] += atomicLoad(&histogram[node[j]]);
     }
-    for (var word = 0u; word < WORDS; word++) {
-        if word > 0u {
+    for (var part = 0u; part < TILE; part += PART) {
+        var to: array<u32, PART / LANES>;
+        for (var j = 0u; j < PART / LANES; j++) {
+            let position = part + j * LANES + lane;
+            let word = atomicLoad(&marks[position / 16u]);
+            let marked = countOneBits(word & (0xffffu >> (15u - position % 16u)));
+            // Clamped: if keys or counts are overwritten meanwhile, a child has other records than
+            // `count` found.
+            to[j] = min(offsets[(word >> 16u) + marked - 1u] + position, tile.last);
+        }
+        for (var word = 0u; word < WORDS; word += ORDERED_WORDS) {
+            if part + word > 0u {
+                workgroupBarrier();
+            }
+            for (var j = 0u; j < EACH; j++) {
+                // Unsigned, so ranks of earlier parts are large.
+                if PART == TILE || rank[j] - part < PART {
+                    for (var i = 0u; i < ORDERED_WORDS; i++) {
+                        cells[i * PART + rank[j] - part] = word_of(r[j], word + i);
+                    }
+                }
+            }
             workgroupBarrier();
-        }
-        for (var j = 0u; j < EACH; j++) {
-            cells[rank[j]] = word_of(r[j], word);
-        }
-        workgroupBarrier();
-        for (var j = 0u; j < EACH; j++) {
-            let position = j * LANES + lane;
-            if position < all {
-                store_word(to[j], word, cells[position]);
+            for (var j = 0u; j < PART / LANES; j++) {
+                let position = j * LANES + lane;
+                if part + position < all {
+                    store_ordered(to[j], word, position);
+                }
             }
         }
     }
