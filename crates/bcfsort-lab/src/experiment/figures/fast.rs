@@ -22,6 +22,9 @@ const OURS: &str = Engine::SampleSort.name();
 /// changes during a run, as of clocks, affect all contenders alike.
 const ROUNDS: u32 = 2;
 
+/// Random keys, with which other data sets are compared: all bits are random.
+const RANDOM: Pattern = Pattern::Full;
+
 /// Orders of the same number of keys, sorted without peers.
 const PATTERNS: [Pattern; 16] = [
     Pattern::Random,
@@ -181,7 +184,7 @@ impl Task for Row {
 /// Random 32-bit keys in all sizes.
 fn sweep(scope: &Scope) -> Vec<Row> {
     let sizes = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28].map(|log| 1u64 << log);
-    let row = |n| row(scope, n, KeyType::U32, PayloadKind::None, Pattern::Random);
+    let row = |n| row(scope, n, KeyType::U32, PayloadKind::None, RANDOM);
     let all = sizes.into_iter().filter(|&n| n <= scope.size(1 << 28));
     all.map(row).collect()
 }
@@ -202,15 +205,9 @@ fn others(scope: &Scope) -> Vec<Row> {
         let n = scope.size(1 << log);
         // Indices: a stable sort of keys with their indices. Peers sort pairs.
         for payload in [PayloadKind::Values, PayloadKind::Indices] {
-            rows.push(row(scope, n, KeyType::U32, payload, Pattern::Random));
+            rows.push(row(scope, n, KeyType::U32, payload, RANDOM));
         }
-        rows.push(row(
-            scope,
-            n,
-            KeyType::U64,
-            PayloadKind::None,
-            Pattern::Full,
-        ));
+        rows.push(row(scope, n, KeyType::U64, PayloadKind::None, RANDOM));
     }
     let n = Spec::new(Pattern::Adversary, scope.size(35_651_584)).fitting_count();
     if n > 0 {
@@ -411,9 +408,7 @@ fn describe(row: &Row, results: &Results) -> Option<String> {
 
 /// Compares the slowest order with random order.
 fn slowest(orders: &[(String, Point)]) -> Option<String> {
-    let random = orders
-        .iter()
-        .find(|(name, _)| name == Pattern::Random.name())?;
+    let random = orders.iter().find(|(name, _)| name == RANDOM.name())?;
     let slowest = orders.iter().max_by(|a, b| a.1.y.total_cmp(&b.1.y))?;
     Some(format!(
         "Of {} orders the slowest is {}, with {:.3} times the time of random keys.",
