@@ -126,10 +126,26 @@ impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
     /// A comparison of two strings would read both from memory that is not in the cache. Here each
     /// is read once for eight bytes, and these are compared.
     fn sort(&self, rows: &mut [u32], depth: usize) {
-        if self.column.values.is_null(rows[0] as usize) {
-            // Then all are null.
-            return self.sort_rest(rows);
+        let is_null = |&row: &u32| self.column.values.is_null(row as usize);
+        if self.column.values.null_count() == 0 || !rows.iter().any(is_null) {
+            return self.sort_strings(rows, depth);
         }
+        // Keys tell strings from nulls, unless the columns before take all of their bits.
+        let nulls_first = self.column.nulls_first;
+        rows.sort_by_key(|row| is_null(row) != nulls_first);
+        let (first, others) =
+            rows.split_at_mut(rows.partition_point(|row| is_null(row) == nulls_first));
+        let (nulls, strings) = if nulls_first {
+            (first, others)
+        } else {
+            (others, first)
+        };
+        self.sort_rest(nulls);
+        self.sort_strings(strings, depth);
+    }
+
+    /// Sorts rows with strings.
+    fn sort_strings(&self, rows: &mut [u32], depth: usize) {
         let mut stack = vec![(0..rows.len(), depth)];
         while let Some((range, depth)) = stack.pop() {
             let rows = &mut rows[range.clone()];

@@ -260,6 +260,27 @@ fn ascending(values: impl Array + 'static) -> SortColumn {
     }
 }
 
+/// Keys of 128 bits have no bit left that tells nulls from strings.
+#[test]
+fn nulls_are_apart_from_strings_after_columns_that_fill_the_keys() {
+    let numbers = Int64Array::from(vec![5, i64::MIN, 5, i64::MAX, 5, 5]);
+    let texts = StringArray::from(vec![None, None, Some(""), Some("b"), None, Some("a")]);
+    for (descending, nulls_first) in [(false, false), (false, true), (true, false), (true, true)] {
+        let columns = [
+            ascending(numbers.clone()),
+            ascending(numbers.clone()),
+            SortColumn {
+                values: Arc::new(texts.clone()),
+                descending,
+                nulls_first,
+            },
+            ascending(Int64Array::from(vec![2, 1, 1, 1, 1, 1])),
+        ];
+        let sorted = sort_indices(&columns, Floats::Total, &Cpu).unwrap();
+        assert_eq!(sorted, expected(&columns));
+    }
+}
+
 #[test]
 fn keys_take_the_bits_that_the_ranges_need() {
     let dates = Date32Array::from_iter_values((0..1000).map(|i| 20_000 + i % 31));
