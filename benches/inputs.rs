@@ -24,8 +24,8 @@ const RUNS: usize = 9;
 /// An idle device lowers its clock. So for this long it sorts before the timed runs.
 const WARM_UP: Duration = Duration::from_millis(400);
 
-/// Sorts of 2^20 other keys before each timed sort, for the same reason: more than the device does
-/// while the timed sort is recorded. If it idles before that, the sort seems 0.01 ms slower.
+/// Sorts of 2^20 other keys before each timed sort, for the same reason. They take longer than the
+/// host needs to record the timed sort: after an idle moment it would seem 0.01 ms slower.
 const BUSY: usize = 20;
 
 /// Pseudo-random numbers: number `i` of a sequence.

@@ -5,7 +5,7 @@ use crate::{Error, Floats, SortColumn};
 use rayon::prelude::*;
 
 /// The bits of the longest keys.
-const MOST: u32 = 128;
+pub(crate) const MOST: u32 = 128;
 
 /// One key for each row.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Sorts of rows.
 
 use crate::column::{BLOCK, Strings, comparable, has_bytes, with_bytes};
+use crate::encode::MOST;
 use crate::{Argsort, Encoded, Error, Floats, Keys, SortColumn, encode};
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::{ArrowError, SortOptions};
@@ -99,7 +100,8 @@ impl Encoded {
                 rest => Some(comparator(rest, floats)?),
             };
             with_bytes!(next.values, strings => {
-                let column = Texts { strings, column: next, rest };
+                let tells_nulls = self.bits < MOST;
+                let column = Texts { strings, column: next, tells_nulls, rest };
                 tied.into_par_iter().for_each(|rows| column.sort(rows, self.prefix));
             });
         } else {
@@ -113,6 +115,8 @@ impl Encoded {
 struct Texts<'a, S, C> {
     strings: S,
     column: &'a SortColumn,
+    /// True if keys tell nulls from strings: the columns before leave a bit for it.
+    tells_nulls: bool,
     /// None if nothing is left to compare.
     rest: Option<C>,
 }
@@ -126,15 +130,13 @@ impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
     /// A comparison of two strings would read both from memory that is not in the cache. Here each
     /// is read once for eight bytes, and these are compared.
     fn sort(&self, rows: &mut [u32], depth: usize) {
-        let is_null = |&row: &u32| self.column.values.is_null(row as usize);
-        if self.column.values.null_count() == 0 || !rows.iter().any(is_null) {
-            return self.sort_strings(rows, depth);
-        }
-        // Keys tell strings from nulls, unless the columns before take all of their bits.
         let nulls_first = self.column.nulls_first;
-        rows.sort_by_key(|row| is_null(row) != nulls_first);
-        let (first, others) =
-            rows.split_at_mut(rows.partition_point(|row| is_null(row) == nulls_first));
+        let is_first = |row: usize| self.column.values.is_null(row) == nulls_first;
+        if !self.tells_nulls {
+            sort_all(vec![&mut *rows], |a, b| is_first(b).cmp(&is_first(a)));
+        }
+        let firsts = rows.partition_point(|&row| is_first(row as usize));
+        let (first, others) = rows.split_at_mut(firsts);
         let (nulls, strings) = if nulls_first {
             (first, others)
         } else {
