@@ -171,7 +171,7 @@ fn of_shape(shape: Shape) -> Vec<Kernel> {
     let mut kernels = vec![merge(shape)];
     let mut partitions = vec![(256, 4096, 512), (512, 4096, 512)];
     partitions.extend(match shape {
-        Shape::Word => vec![(256, 8192, 512), (512, 8192, 512)],
+        Shape::Word => vec![(256, 8192, 512), (512, 8192, 512), (1024, 8192, 1024)],
         _ => vec![(512, 8192, 1024)],
     });
     for (nodes, tile, lanes) in partitions {
@@ -276,7 +276,7 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
     } else {
         parts.files(&[evenness!("not_examined")]);
     }
-    parts.bins(bins!("made"), bins!("not_made"));
+    parts.bins(shape.has_bins(), bins!("made"), bins!("not_made"));
     parts.files(&[wgsl!("samplesort/splitters.wgsl")]);
     let compact = if is_compact { ".compact" } else { "" };
     let name = format!("splitters.{samples}{compact}.{}", shape.name());
@@ -291,7 +291,8 @@ pub fn count(of: Partition, shape: Shape) -> Kernel {
     let constants = [("NODES", of.nodes), ("TILE", of.tile), ("CELLS", cells)];
     let mut parts = Parts::new(shape, of.lanes, &constants);
     parts.files(&[pieces.source, pieces.cells, SEGMENTS, TILE, pieces.splitter]);
-    parts.bins(bins!("searched"), bins!("not_searched"));
+    let has_bins = bins(of.nodes, true, shape) > 0;
+    parts.bins(has_bins, bins!("searched"), bins!("not_searched"));
     let find = match shape {
         Shape::Pair => wgsl!("samplesort/count.wgsl", "find_by_keys"),
         _ => wgsl!("samplesort/count.wgsl", "find_by_records"),
@@ -322,7 +323,8 @@ pub fn partition(of: Partition, shape: Shape) -> Kernel {
     let mut parts = Parts::new(shape, of.lanes, &constants);
     parts.files(&[pieces.source, pieces.target, pieces.ordered, pieces.cells]);
     parts.files(&[SEGMENTS, TILE, pieces.splitter, SCAN]);
-    parts.bins(bins!("searched"), bins!("not_searched"));
+    let has_bins = bins(of.nodes, true, shape) > 0;
+    parts.bins(has_bins, bins!("searched"), bins!("not_searched"));
     parts.files(&[wgsl!("samplesort/partition.wgsl")]);
     let name = format!(
         "partition.{}.{}x{}.{}",
@@ -341,9 +343,10 @@ const fn searched_words(nodes: u32, shape: Shape) -> u32 {
 }
 
 /// Bins of a segment of a tree of `nodes` nodes, twice as many where there is one segment; 0 if its
-/// records are searched in the tree alone.
+/// records are searched in the tree alone: rows, records of three words, and the only level of a
+/// sort that has 1024 nodes.
 pub(super) const fn bins(nodes: u32, is_first: bool, shape: Shape) -> u32 {
-    match (shape.has_bins(), is_first && nodes < 512) {
+    match (shape.has_bins() && nodes <= 512, is_first && nodes < 512) {
         (false, _) => 0,
         (true, false) => 8 * nodes,
         (true, true) => 16 * nodes,
@@ -494,11 +497,11 @@ impl Parts {
             .extend(files.iter().map(|&file| Piece::File(file)));
     }
 
-    /// Adds the bins of a segment, and what the kernel does with them: the one if records of this
-    /// shape have bins, else the other.
-    fn bins(&mut self, with: Source, without: Source) {
+    /// Adds the bins of a segment, and what the kernel does with them: the one if it has bins, else
+    /// the other.
+    fn bins(&mut self, has_bins: bool, with: Source, without: Source) {
         self.files(&[bins!("bins")]);
-        if self.shape.has_bins() {
+        if has_bins {
             let of_record = match self.shape.words() {
                 1 => bins!("one_word"),
                 _ => bins!("two_words"),

@@ -24,6 +24,9 @@ pub struct Sizes {
     pub wide_lanes: u32,
     /// True if large sorts partition such tiles whatever the number of children.
     pub is_always_wide: bool,
+    /// The sizes with which tiles are partitioned where these many children save the second level;
+    /// no nodes if none are.
+    pub one_level: Partition,
     /// Samples per segment: a power of two.
     pub samples: u32,
     /// The largest number of records that are sorted as up to 16 tiles and merged.
@@ -47,6 +50,9 @@ const MOST_TILE_RECORDS: u32 = 4096;
 
 /// The largest size of a kernel's tables in workgroup memory besides its tile, in bytes.
 const TABLES: u32 = 8 << 10;
+
+/// Records of the tiles of sorts of few records, where larger ones fit, too.
+const SMALLEST_TILE: u32 = 1024;
 
 impl Sizes {
     /// The sizes for a tuning, within the device's limits.
@@ -124,6 +130,15 @@ impl Sizes {
             wide_tile,
             wide_lanes,
             is_always_wide,
+            one_level: Partition {
+                nodes: if is_wide && shape == Shape::Word {
+                    1024
+                } else {
+                    0
+                },
+                tile: 8192,
+                lanes: 1024,
+            },
             samples: fits(limits.workgroup_bytes.min(32 << 10))
                 .min(1 << tuning.samples.clamp(1024, MOST_SAMPLES).ilog2()),
             merged: match shape {
@@ -132,13 +147,13 @@ impl Sizes {
                 _ => MERGED_TILES * sort_tile,
             },
             small: 1 << 20,
-            large: 1 << 24,
+            large: 1 << 23,
             spread_tile: match words {
                 // A tile of 64 lines or more has room for the counters.
                 1 | 2 if !shape.is_row() && sort_tile >= 1024 => sort_tile.min(2048),
                 _ => 0,
             },
-            spread_from: if words == 1 { 1 << 24 } else { 1 << 21 },
+            spread_from: if words == 1 { 1 << 23 } else { 1 << 21 },
             is_compact: false,
         }
     }
@@ -154,6 +169,10 @@ impl Sizes {
             small: 0,
             large: 0,
             is_always_wide: false,
+            one_level: Partition {
+                nodes: 0,
+                ..gpu.one_level
+            },
             is_compact: true,
             ..gpu
         }
@@ -197,7 +216,6 @@ impl SortPlan {
     /// Plans a sort of `len` records.
     #[must_use]
     pub fn new(len: u32, sizes: &Sizes) -> Self {
-        const SMALLEST_TILE: u32 = 1024;
         let smallest = SMALLEST_TILE.min(sizes.sort_tile);
         if len <= sizes.sort_tile {
             return Self::Tile(if len <= smallest {
@@ -211,26 +229,9 @@ impl SortPlan {
         if len <= sizes.merged && len.div_ceil(tile) <= MERGED_TILES {
             return Self::Tiles(tile);
         }
-        // The time of a tile is the time of one lane's records, however few tiles there are. So few
-        // records are sorted in small tiles, unless large tiles save a level.
-        let one_level = sizes.nodes * (sizes.sort_tile / 4 + sizes.sort_tile / 8);
-        let sort_tile = if len > one_level && len <= sizes.small {
-            smallest
-        } else {
-            sizes.sort_tile
-        };
-        let nodes = nodes_of_levels(len, ideal_child(sort_tile), sizes);
-        let (sort_tile, nodes, is_spread) = match sizes.spread_tile {
-            tile if tile > 0 && len >= sizes.spread_from => {
-                let of_spread = nodes_of_levels(len, ideal_child(tile), sizes);
-                if of_spread.len() == nodes.len() {
-                    (tile, of_spread, true)
-                } else {
-                    (sort_tile, nodes, false)
-                }
-            }
-            _ => (sort_tile, nodes, false),
-        };
+        let (sort_tile, nodes, is_spread) = tile_and_nodes(len, sizes);
+        // One tree of so many nodes is that of a single level.
+        let is_one_level = nodes == [sizes.one_level.nodes];
         let ideal = ideal_child(sort_tile);
         let mut segments = 1;
         let mut children = len.div_ceil(ideal);
@@ -262,7 +263,9 @@ impl SortPlan {
             let samples = each * (len / segments / child).clamp(32, nodes_here.max(32));
             // In large sorts, more children per tile pay for a larger tile.
             let is_wide = len >= sizes.large && (sizes.is_always_wide || nodes_here > sizes.nodes);
-            let (tile, lanes) = if is_wide {
+            let (tile, lanes) = if is_one_level {
+                (sizes.one_level.tile, sizes.one_level.lanes)
+            } else if is_wide {
                 (sizes.wide_tile, sizes.wide_lanes)
             } else {
                 (sizes.partition_tile, sizes.lanes)
@@ -287,6 +290,31 @@ impl SortPlan {
         });
         Self::Levels(levels.collect())
     }
+}
+
+/// Records of the tiles that sort a plan's items; the nodes of each level's trees; and true if the
+/// items are spread.
+fn tile_and_nodes(len: u32, sizes: &Sizes) -> (u32, Vec<u32>, bool) {
+    // The time of a tile is the time of one lane's records, however few tiles there are. So few
+    // records are sorted in small tiles, unless large tiles save a level.
+    let child = ideal_child(sizes.sort_tile);
+    let is_beyond_one = len > sizes.most_nodes * (child + child / 2);
+    if is_beyond_one && len <= sizes.one_level.nodes * child {
+        return (sizes.sort_tile, vec![sizes.one_level.nodes], false);
+    }
+    let sort_tile = if is_beyond_one && len <= sizes.small {
+        SMALLEST_TILE.min(sizes.sort_tile)
+    } else {
+        sizes.sort_tile
+    };
+    let nodes = nodes_of_levels(len, ideal_child(sort_tile), sizes);
+    if sizes.spread_tile > 0 && len >= sizes.spread_from {
+        let of_spread = nodes_of_levels(len, ideal_child(sizes.spread_tile), sizes);
+        if of_spread.len() == nodes.len() {
+            return (sizes.spread_tile, of_spread, true);
+        }
+    }
+    (sort_tile, nodes, false)
 }
 
 /// Records of a child that suit tiles of this many records: children of a quarter of a tile pack

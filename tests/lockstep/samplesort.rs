@@ -6,6 +6,7 @@ use bcfsort_testkit::LIMITS;
 use bcfsort_testkit::recordings::{Execution, KernelReport};
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
+use wgpu_bcfsort::internals::samplesort::kernels::Partition;
 use wgpu_bcfsort::internals::samplesort::{
     AS_THEY_ARE, Records, Sizes, SortPlan, WordSort, record_with,
 };
@@ -26,6 +27,11 @@ pub(super) fn sizes(shape: Shape) -> Sizes {
         wide_tile: 512,
         wide_lanes: 128,
         is_always_wide: false,
+        one_level: Partition {
+            nodes: 0,
+            tile: 512,
+            lanes: 128,
+        },
         samples: 256,
         merged: 2 * tile,
         small: 0,
@@ -270,6 +276,52 @@ fn three_levels_are_sorted() {
     assert!(matches!(SortPlan::new(99_000, &sizes), SortPlan::Levels(l) if l.len() == 3));
     let (_, reports) = sort(&input, Order::Ascending, false, &sizes, &LIMITS);
     check(&reports);
+}
+
+/// One level of more children saves the second one, up to a number of records.
+#[test]
+fn one_level_of_more_children_is_sorted() {
+    let sizes = Sizes {
+        one_level: Partition {
+            nodes: 128,
+            tile: 512,
+            lanes: 128,
+        },
+        ..sizes(Shape::Word)
+    };
+    let levels = |len: u32, sizes: &Sizes| match SortPlan::new(len, sizes) {
+        SortPlan::Levels(levels) => levels,
+        plan => panic!("{len}: {plan:?}"),
+    };
+    for (len, nodes) in [(12_288, 32), (12_289, 128), (32_768, 128)] {
+        let planned = levels(len, &sizes);
+        let nodes_of_levels: Vec<u32> = planned.iter().map(|level| level.partition.nodes).collect();
+        assert_eq!(nodes_of_levels, [nodes], "{len}");
+        let input = Input::new(Shape::Word, &Spec::new(Pattern::Full, len.into()));
+        let (_, reports) = sort(&input, Order::Descending, false, &sizes, &LIMITS);
+        check(&reports);
+    }
+    assert_eq!(levels(32_769, &sizes).len(), 2);
+
+    // On devices with much workgroup memory, for keys of one word.
+    let of_device = |bytes, shape| {
+        let limits = DeviceLimits {
+            workgroup_bytes: bytes,
+            workgroup_lanes: 1024,
+            ..LIMITS
+        };
+        Sizes::new(shape, &Tuning::default(), &limits)
+    };
+    let (much, little) = (48 << 10, 32 << 10);
+    let most = levels(1 << 20, &of_device(much, Shape::Word));
+    assert_eq!(most.len(), 1);
+    assert_eq!(most[0].partition.nodes, 1024);
+    assert_eq!(
+        levels((1 << 20) + 1, &of_device(much, Shape::Word)).len(),
+        2
+    );
+    assert_eq!(levels(1 << 20, &of_device(little, Shape::Word)).len(), 2);
+    assert_eq!(levels(1 << 20, &of_device(much, Shape::TwoWords)).len(), 2);
 }
 
 /// Several dispatches per phase, and grids of more than one row.

@@ -114,34 +114,14 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
 /// The levels are planned for the smallest tiles, so that few records need two levels. Then the
 /// kernels get the given sizes.
 fn sample_sorts(key: KeyType) -> Vec<Recording> {
-    let little = DeviceLimits {
-        workgroup_bytes: WORKGROUP_MEMORY,
-        ..LIMITS
-    };
     let two_rows = DeviceLimits {
         workgroups: 2,
-        ..little
+        ..LITTLE
     };
     let mut recordings = Vec::new();
     for payload in [PayloadKind::None, PayloadKind::Indices] {
         let shape = Shape::new(key.words(), payload != PayloadKind::None);
-        let sizes = |tuning, nodes| Sizes {
-            nodes,
-            most_nodes: nodes,
-            merged: 0,
-            ..Sizes::new(shape, &tuning, &little)
-        };
-        let of_gpus = sizes(Tuning::default(), 256);
-        // The tiles of large sorts, on devices with much workgroup memory.
-        let wide = |nodes| {
-            let sizes = sizes(Tuning::default(), nodes);
-            Sizes {
-                partition_tile: 8192,
-                lanes: if sizes.is_always_wide { 512 } else { 1024 },
-                large: 0,
-                ..sizes
-            }
-        };
+        let of_gpus = few_records(shape, Tuning::default(), 256);
         // In descending order, the keys of every type are mapped.
         let record = |len, sizes: &Sizes, limits: &_| {
             record_sample_sort(len, (key, Order::Descending, payload), sizes, limits)
@@ -153,7 +133,7 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
         };
         let merged_on_cpus = Sizes {
             merged: u32::MAX,
-            ..sizes(Tuning::cpu(), 256)
+            ..few_records(shape, Tuning::cpu(), 256)
         };
         for sizes in [merged, merged_on_cpus] {
             recordings
@@ -163,38 +143,7 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
             let lens = [of_gpus.sort_tile - 100, (16 << 10) + 99];
             recordings.extend(lens.map(|len| record(len, &merged, &two_rows)));
         }
-        for sizes in [
-            of_gpus,
-            // A sort of two levels may use smaller tiles than fit.
-            Sizes {
-                sort_tile: 1024,
-                samples: 1024,
-                ..of_gpus
-            },
-            // Few records are spread, and have bins, as many do.
-            Sizes {
-                small: 0,
-                large: 0,
-                spread_from: 0,
-                is_always_wide: false,
-                ..of_gpus
-            },
-            Sizes {
-                small: 0,
-                large: 0,
-                spread_from: 0,
-                is_always_wide: false,
-                samples: 1024,
-                ..sizes(Tuning::default(), 512)
-            },
-            sizes(Tuning::default(), 512),
-            wide(256),
-            wide(512),
-            sizes(Tuning::cpu(), 256),
-        ] {
-            if shape != Shape::Word && (sizes.nodes, sizes.partition_tile) == (256, 8192) {
-                continue;
-            }
+        for sizes in sizes_of_levels(shape) {
             // Two levels, and two tiles of the first segment, which has bins then.
             let two_levels = (sizes.nodes * 48).max(2 * sizes.partition_tile) + 100;
             let mut lens = vec![5 * sizes.sort_tile / 2, two_levels];
@@ -216,13 +165,85 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
                 set_parameters(&mut some, &["skips_done"], 0);
                 recordings.push(select_ranks(some, len / 3..len / 2));
                 // One child in each segment, too large for a tile.
-                let mut large = record(len, &sizes, &little);
+                let mut large = record(len, &sizes, &LITTLE);
                 set_parameters(&mut large, &["samples"], 1);
                 recordings.push(large);
             }
         }
     }
     recordings
+}
+
+/// A device with little workgroup memory.
+const LITTLE: DeviceLimits = DeviceLimits {
+    workgroup_bytes: WORKGROUP_MEMORY,
+    ..LIMITS
+};
+
+/// The sizes of a tuning, with trees of `nodes` nodes, and nothing that needs many records.
+fn few_records(shape: Shape, tuning: Tuning, nodes: u32) -> Sizes {
+    Sizes {
+        nodes,
+        most_nodes: nodes,
+        merged: 0,
+        ..Sizes::new(shape, &tuning, &LITTLE)
+    }
+}
+
+/// The sizes of the sorts in levels that use every kernel of this shape.
+fn sizes_of_levels(shape: Shape) -> Vec<Sizes> {
+    let sizes = |nodes| few_records(shape, Tuning::default(), nodes);
+    // A sort of two levels may use smaller tiles than fit.
+    let small_tiles = Sizes {
+        sort_tile: 1024,
+        samples: 1024,
+        ..sizes(256)
+    };
+    // Few records are spread, and have bins, as many do.
+    let spread = Sizes {
+        small: 0,
+        large: 0,
+        spread_from: 0,
+        is_always_wide: false,
+        ..sizes(256)
+    };
+    let spread_of_few_samples = Sizes {
+        samples: 1024,
+        nodes: 512,
+        most_nodes: 512,
+        ..spread
+    };
+    // The tiles of large sorts, on devices with much workgroup memory.
+    let wide = |nodes| {
+        let sizes = sizes(nodes);
+        Sizes {
+            partition_tile: 8192,
+            lanes: if sizes.is_always_wide { 512 } else { 1024 },
+            large: 0,
+            ..sizes
+        }
+    };
+    let mut all = vec![
+        sizes(256),
+        small_tiles,
+        spread,
+        spread_of_few_samples,
+        sizes(512),
+        wide(512),
+        few_records(shape, Tuning::cpu(), 256),
+    ];
+    if shape == Shape::Word {
+        // The tiles of sorts of one level. Here two levels have them, since an access must not only
+        // be reached in the first one.
+        let many = Sizes {
+            partition_tile: 8192,
+            lanes: 1024,
+            spread_from: 0,
+            ..sizes(1024)
+        };
+        all.extend([wide(256), many]);
+    }
+    all
 }
 
 /// A sample sort with kernels of these sizes.
