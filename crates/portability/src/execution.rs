@@ -314,7 +314,12 @@ impl Gate for Vulkan {
         if self.compiles_sorts_fast && many_lanes {
             return Some("have more lanes than SwiftShader's workgroups; lavapipe runs them");
         }
+        let is_spread = kernel.name().contains(".spread");
+        if self.compiles_sorts_fast && is_spread {
+            return Some("take it minutes and 10 GB to compile; lavapipe runs them");
+        }
         let runs_it = self.compiles_sorts_fast
+            || is_spread
             || !subject.sorts_in_registers()
             || std::env::var_os(ALL_FORMS).is_some_and(|set| set != "0");
         (!runs_it).then_some(
