@@ -25,7 +25,7 @@ use crate::samplesort::Tuning;
 pub struct Options {
     /// The algorithm. Default: [`Engine::Auto`].
     pub engine: Engine,
-    /// The maximum number of keys that one dispatch moves, at least 1024. Default: 2^28 on discrete
+    /// The maximum number of keys that one dispatch moves, at least 1024. Default: 2^29 on discrete
     /// GPUs, 2^25 on other GPUs, and 2^22 on CPUs. A dispatch has at least one workgroup, even if
     /// that moves more keys.
     ///

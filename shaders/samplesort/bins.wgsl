@@ -266,8 +266,8 @@ fn load_bins(segment: u32, lane: u32) -> Bins {
     return bins;
 }
 
-// The child of a record by its bin; NODES or more, but less than 2 * NODES whatever the table holds,
-// if the bin is crowded.
+// The child of a record by its bin; NODES or more, but less than 2 * NODES whatever the table
+// holds, if the bin is crowded.
 fn child_of(bins: Bins, r: Record) -> u32 {
     let bin = bin_of(bins, r);
     return (cells[NODES * WORDS + bin / 2u] >> (16u * (bin % 2u))) & (2u * NODES - 1u);

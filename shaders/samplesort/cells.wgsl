@@ -7,84 +7,84 @@
 // ---- cells
 
 struct Cells {
-    c0: Cell,
-    c1: Cell,
-    c2: Cell,
-    c3: Cell,
-    c4: Cell,
-    c5: Cell,
-    c6: Cell,
-    c7: Cell,
-    c8: Cell,
-    c9: Cell,
-    c10: Cell,
-    c11: Cell,
-    c12: Cell,
-    c13: Cell,
-    c14: Cell,
-    c15: Cell,
+    c0: Record,
+    c1: Record,
+    c2: Record,
+    c3: Record,
+    c4: Record,
+    c5: Record,
+    c6: Record,
+    c7: Record,
+    c8: Record,
+    c9: Record,
+    c10: Record,
+    c11: Record,
+    c12: Record,
+    c13: Record,
+    c14: Record,
+    c15: Record,
 }
 
 fn fetch_cells(blocks: Blocks, lane: u32) -> Cells {
     return Cells(
-        fetch_cell(blocks, lane, 0u),
-        fetch_cell(blocks, lane, 1u),
-        fetch_cell(blocks, lane, 2u),
-        fetch_cell(blocks, lane, 3u),
-        fetch_cell(blocks, lane, 4u),
-        fetch_cell(blocks, lane, 5u),
-        fetch_cell(blocks, lane, 6u),
-        fetch_cell(blocks, lane, 7u),
-        fetch_cell(blocks, lane, 8u),
-        fetch_cell(blocks, lane, 9u),
-        fetch_cell(blocks, lane, 10u),
-        fetch_cell(blocks, lane, 11u),
-        fetch_cell(blocks, lane, 12u),
-        fetch_cell(blocks, lane, 13u),
-        fetch_cell(blocks, lane, 14u),
-        fetch_cell(blocks, lane, 15u),
+        fetch(blocks, lane, position_of(blocks, lane, 0u)),
+        fetch(blocks, lane, position_of(blocks, lane, 1u)),
+        fetch(blocks, lane, position_of(blocks, lane, 2u)),
+        fetch(blocks, lane, position_of(blocks, lane, 3u)),
+        fetch(blocks, lane, position_of(blocks, lane, 4u)),
+        fetch(blocks, lane, position_of(blocks, lane, 5u)),
+        fetch(blocks, lane, position_of(blocks, lane, 6u)),
+        fetch(blocks, lane, position_of(blocks, lane, 7u)),
+        fetch(blocks, lane, position_of(blocks, lane, 8u)),
+        fetch(blocks, lane, position_of(blocks, lane, 9u)),
+        fetch(blocks, lane, position_of(blocks, lane, 10u)),
+        fetch(blocks, lane, position_of(blocks, lane, 11u)),
+        fetch(blocks, lane, position_of(blocks, lane, 12u)),
+        fetch(blocks, lane, position_of(blocks, lane, 13u)),
+        fetch(blocks, lane, position_of(blocks, lane, 14u)),
+        fetch(blocks, lane, position_of(blocks, lane, 15u)),
     );
 }
 
 fn encode_cells(cells: Cells) -> Cells {
     return Cells(
-        encode_cell(cells.c0),
-        encode_cell(cells.c1),
-        encode_cell(cells.c2),
-        encode_cell(cells.c3),
-        encode_cell(cells.c4),
-        encode_cell(cells.c5),
-        encode_cell(cells.c6),
-        encode_cell(cells.c7),
-        encode_cell(cells.c8),
-        encode_cell(cells.c9),
-        encode_cell(cells.c10),
-        encode_cell(cells.c11),
-        encode_cell(cells.c12),
-        encode_cell(cells.c13),
-        encode_cell(cells.c14),
-        encode_cell(cells.c15),
+        encode_source(cells.c0),
+        encode_source(cells.c1),
+        encode_source(cells.c2),
+        encode_source(cells.c3),
+        encode_source(cells.c4),
+        encode_source(cells.c5),
+        encode_source(cells.c6),
+        encode_source(cells.c7),
+        encode_source(cells.c8),
+        encode_source(cells.c9),
+        encode_source(cells.c10),
+        encode_source(cells.c11),
+        encode_source(cells.c12),
+        encode_source(cells.c13),
+        encode_source(cells.c14),
+        encode_source(cells.c15),
     );
 }
 
 fn pad_cells(blocks: Blocks, lane: u32, cells: Cells) -> Cells {
     return Cells(
-        pad_cell(blocks, lane, 0u, cells.c0),
-        pad_cell(blocks, lane, 1u, cells.c1),
-        pad_cell(blocks, lane, 2u, cells.c2),
-        pad_cell(blocks, lane, 3u, cells.c3),
-        pad_cell(blocks, lane, 4u, cells.c4),
-        pad_cell(blocks, lane, 5u, cells.c5),
-        pad_cell(blocks, lane, 6u, cells.c6),
-        pad_cell(blocks, lane, 7u, cells.c7),
-        pad_cell(blocks, lane, 8u, cells.c8),
-        pad_cell(blocks, lane, 9u, cells.c9),
-        pad_cell(blocks, lane, 10u, cells.c10),
-        pad_cell(blocks, lane, 11u, cells.c11),
-        pad_cell(blocks, lane, 12u, cells.c12),
-        pad_cell(blocks, lane, 13u, cells.c13),
-        pad_cell(blocks, lane, 14u, cells.c14),
-        pad_cell(blocks, lane, 15u, cells.c15),
+        pad(blocks, lane, 0u, cells.c0),
+        pad(blocks, lane, 1u, cells.c1),
+        pad(blocks, lane, 2u, cells.c2),
+        pad(blocks, lane, 3u, cells.c3),
+        pad(blocks, lane, 4u, cells.c4),
+        pad(blocks, lane, 5u, cells.c5),
+        pad(blocks, lane, 6u, cells.c6),
+        pad(blocks, lane, 7u, cells.c7),
+        pad(blocks, lane, 8u, cells.c8),
+        pad(blocks, lane, 9u, cells.c9),
+        pad(blocks, lane, 10u, cells.c10),
+        pad(blocks, lane, 11u, cells.c11),
+        pad(blocks, lane, 12u, cells.c12),
+        pad(blocks, lane, 13u, cells.c13),
+        pad(blocks, lane, 14u, cells.c14),
+        pad(blocks, lane, 15u, cells.c15),
     );
 }
 
@@ -176,42 +176,42 @@ fn store_cells(at: PlacesInBoth, cells: Cells) {
 
 fn decode_cells(cells: Cells) -> Cells {
     return Cells(
-        decode_cell(cells.c0),
-        decode_cell(cells.c1),
-        decode_cell(cells.c2),
-        decode_cell(cells.c3),
-        decode_cell(cells.c4),
-        decode_cell(cells.c5),
-        decode_cell(cells.c6),
-        decode_cell(cells.c7),
-        decode_cell(cells.c8),
-        decode_cell(cells.c9),
-        decode_cell(cells.c10),
-        decode_cell(cells.c11),
-        decode_cell(cells.c12),
-        decode_cell(cells.c13),
-        decode_cell(cells.c14),
-        decode_cell(cells.c15),
+        decode_target(cells.c0),
+        decode_target(cells.c1),
+        decode_target(cells.c2),
+        decode_target(cells.c3),
+        decode_target(cells.c4),
+        decode_target(cells.c5),
+        decode_target(cells.c6),
+        decode_target(cells.c7),
+        decode_target(cells.c8),
+        decode_target(cells.c9),
+        decode_target(cells.c10),
+        decode_target(cells.c11),
+        decode_target(cells.c12),
+        decode_target(cells.c13),
+        decode_target(cells.c14),
+        decode_target(cells.c15),
     );
 }
 
 fn put_cells(blocks: Blocks, lane: u32, cells: Cells) {
-    put_cell(blocks, lane, 0u, cells.c0);
-    put_cell(blocks, lane, 1u, cells.c1);
-    put_cell(blocks, lane, 2u, cells.c2);
-    put_cell(blocks, lane, 3u, cells.c3);
-    put_cell(blocks, lane, 4u, cells.c4);
-    put_cell(blocks, lane, 5u, cells.c5);
-    put_cell(blocks, lane, 6u, cells.c6);
-    put_cell(blocks, lane, 7u, cells.c7);
-    put_cell(blocks, lane, 8u, cells.c8);
-    put_cell(blocks, lane, 9u, cells.c9);
-    put_cell(blocks, lane, 10u, cells.c10);
-    put_cell(blocks, lane, 11u, cells.c11);
-    put_cell(blocks, lane, 12u, cells.c12);
-    put_cell(blocks, lane, 13u, cells.c13);
-    put_cell(blocks, lane, 14u, cells.c14);
-    put_cell(blocks, lane, 15u, cells.c15);
+    put_at(blocks, lane, 0u, cells.c0);
+    put_at(blocks, lane, 1u, cells.c1);
+    put_at(blocks, lane, 2u, cells.c2);
+    put_at(blocks, lane, 3u, cells.c3);
+    put_at(blocks, lane, 4u, cells.c4);
+    put_at(blocks, lane, 5u, cells.c5);
+    put_at(blocks, lane, 6u, cells.c6);
+    put_at(blocks, lane, 7u, cells.c7);
+    put_at(blocks, lane, 8u, cells.c8);
+    put_at(blocks, lane, 9u, cells.c9);
+    put_at(blocks, lane, 10u, cells.c10);
+    put_at(blocks, lane, 11u, cells.c11);
+    put_at(blocks, lane, 12u, cells.c12);
+    put_at(blocks, lane, 13u, cells.c13);
+    put_at(blocks, lane, 14u, cells.c14);
+    put_at(blocks, lane, 15u, cells.c15);
 }
 
 // ---- bounds
@@ -257,50 +257,50 @@ fn near_cells(cells: Cells, lower_words: f32) -> u32 {
 
 // ---- spread
 
-fn count_cells(blocks: Blocks, lane: u32, spread: Spread, cells: Cells) -> Places {
+fn counters_of(blocks: Blocks, lane: u32, spread: Spread, cells: Cells) -> Places {
     return Places(
         vec4<u32>(
-            count_cell(blocks, lane, spread, 0u, cells.c0),
-            count_cell(blocks, lane, spread, 1u, cells.c1),
-            count_cell(blocks, lane, spread, 2u, cells.c2),
-            count_cell(blocks, lane, spread, 3u, cells.c3),
+            counter_of(blocks, lane, spread, 0u, cells.c0),
+            counter_of(blocks, lane, spread, 1u, cells.c1),
+            counter_of(blocks, lane, spread, 2u, cells.c2),
+            counter_of(blocks, lane, spread, 3u, cells.c3),
         ),
         vec4<u32>(
-            count_cell(blocks, lane, spread, 4u, cells.c4),
-            count_cell(blocks, lane, spread, 5u, cells.c5),
-            count_cell(blocks, lane, spread, 6u, cells.c6),
-            count_cell(blocks, lane, spread, 7u, cells.c7),
+            counter_of(blocks, lane, spread, 4u, cells.c4),
+            counter_of(blocks, lane, spread, 5u, cells.c5),
+            counter_of(blocks, lane, spread, 6u, cells.c6),
+            counter_of(blocks, lane, spread, 7u, cells.c7),
         ),
         vec4<u32>(
-            count_cell(blocks, lane, spread, 8u, cells.c8),
-            count_cell(blocks, lane, spread, 9u, cells.c9),
-            count_cell(blocks, lane, spread, 10u, cells.c10),
-            count_cell(blocks, lane, spread, 11u, cells.c11),
+            counter_of(blocks, lane, spread, 8u, cells.c8),
+            counter_of(blocks, lane, spread, 9u, cells.c9),
+            counter_of(blocks, lane, spread, 10u, cells.c10),
+            counter_of(blocks, lane, spread, 11u, cells.c11),
         ),
         vec4<u32>(
-            count_cell(blocks, lane, spread, 12u, cells.c12),
-            count_cell(blocks, lane, spread, 13u, cells.c13),
-            count_cell(blocks, lane, spread, 14u, cells.c14),
-            count_cell(blocks, lane, spread, 15u, cells.c15),
+            counter_of(blocks, lane, spread, 12u, cells.c12),
+            counter_of(blocks, lane, spread, 13u, cells.c13),
+            counter_of(blocks, lane, spread, 14u, cells.c14),
+            counter_of(blocks, lane, spread, 15u, cells.c15),
         ),
     );
 }
 
-fn scatter_cells(at: Places, cells: Cells) {
-    scatter(at.a.x, cells.c0);
-    scatter(at.a.y, cells.c1);
-    scatter(at.a.z, cells.c2);
-    scatter(at.a.w, cells.c3);
-    scatter(at.b.x, cells.c4);
-    scatter(at.b.y, cells.c5);
-    scatter(at.b.z, cells.c6);
-    scatter(at.b.w, cells.c7);
-    scatter(at.c.x, cells.c8);
-    scatter(at.c.y, cells.c9);
-    scatter(at.c.z, cells.c10);
-    scatter(at.c.w, cells.c11);
-    scatter(at.d.x, cells.c12);
-    scatter(at.d.y, cells.c13);
-    scatter(at.d.z, cells.c14);
-    scatter(at.d.w, cells.c15);
+fn scatter_cells(counters: Places, at: Places, cells: Cells) {
+    scatter_own(counters.a.x, at.a.x, cells.c0);
+    scatter_own(counters.a.y, at.a.y, cells.c1);
+    scatter_own(counters.a.z, at.a.z, cells.c2);
+    scatter_own(counters.a.w, at.a.w, cells.c3);
+    scatter_own(counters.b.x, at.b.x, cells.c4);
+    scatter_own(counters.b.y, at.b.y, cells.c5);
+    scatter_own(counters.b.z, at.b.z, cells.c6);
+    scatter_own(counters.b.w, at.b.w, cells.c7);
+    scatter_own(counters.c.x, at.c.x, cells.c8);
+    scatter_own(counters.c.y, at.c.y, cells.c9);
+    scatter_own(counters.c.z, at.c.z, cells.c10);
+    scatter_own(counters.c.w, at.c.w, cells.c11);
+    scatter_own(counters.d.x, at.d.x, cells.c12);
+    scatter_own(counters.d.y, at.d.y, cells.c13);
+    scatter_own(counters.d.z, at.d.z, cells.c14);
+    scatter_own(counters.d.w, at.d.w, cells.c15);
 }

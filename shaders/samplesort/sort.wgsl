@@ -67,10 +67,6 @@ struct Blocks {
     is_even: bool,
 }
 
-fn fetch(blocks: Blocks, position: u32) -> Record {
-    return load_source(clamp(position, blocks.start, blocks.end - 1u));
-}
-
 // Replaces a fetched record with padding. Only the tile's first row has positions before the item,
 // so only `padded_first` checks for these.
 fn padded(blocks: Blocks, position: u32, r: Record) -> Record {
@@ -81,14 +77,9 @@ fn padded_first(blocks: Blocks, position: u32, r: Record) -> Record {
     return pick(padded(blocks, position, r), FIRST, position < blocks.start);
 }
 
-// Stores a sorted record: in the source if the item is larger than a tile.
 fn put(blocks: Blocks, position: u32, r: Record) {
     if position < blocks.end {
-        if blocks.is_large {
-            store_source(position, r);
-        } else {
-            store_target(position, r);
-        }
+        store_sorted(position, r, blocks.is_large);
     }
 }
 
@@ -100,8 +91,7 @@ fn put_first(blocks: Blocks, position: u32, r: Record) {
 
 fn sort_blocks(blocks: Blocks, lane: u32) {
     sort_tile(blocks, lane, SORT_TILE);
-    // Lanes store to positions that other lanes have fetched from.
-    storageBarrier();
+    end_fetches(blocks);
     put_tile(blocks, lane);
 }
 

@@ -57,7 +57,7 @@ struct Blocks {
     salt: u32,
 }
 
-fn fetch(blocks: Blocks, i: u32) -> Record {
+fn fetch(blocks: Blocks, lane: u32, i: u32) -> Record {
     let all = (blocks.count >> blocks.log2) > 0u;
     let is_sample = i < select(blocks.count, params.samples, all);
     let position = select(i, sample_position(i, blocks.count, blocks.log2, blocks.salt), all);

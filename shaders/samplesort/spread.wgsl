@@ -18,11 +18,12 @@
 // other. So are, at once, all items of a segment whose samples are uneven: most of these would
 // be crowded.
 //
-// Padding stays at its own positions, before and after all buckets.
+// Padding is before and after all buckets.
 //
 // Bank conflicts where lanes count records, read the starts of their buckets, and store records at
-// their places: the addresses depend on the data. None elsewhere: the counters of 8 buckets are 9
-// words apart, and so in different banks for the lanes of a warp.
+// their places: the addresses depend on the data; and where 16 lanes add to one total. None
+// elsewhere: the counters of 8 buckets are 9 words apart, and so in different banks for the lanes
+// of a warp.
 //
 // A kernel takes the section of its records, and `spread`.
 
@@ -33,7 +34,7 @@
 struct Spread {
     least: u32,
     shift: u32,
-    // `number * factor >> 16` is the bucket of a number.
+    // See `factor_of`.
     factor: u32,
     // True if the records of each bucket are equal.
     is_exact: bool,
@@ -46,16 +47,19 @@ fn share_bounds(lane: u32, least: Record, greatest: Record) {
     atomicMax(&tile_atoms[at + 8u], greatest);
 }
 
-fn spread_of_item() -> Spread {
+// Spreads the records between the least and the greatest.
+fn spread_of_item(lane: u32, cells: Cells) -> Spread {
+    share_bounds(lane, least_of(cells), greatest_of(cells));
+    workgroupBarrier();
     let least = least_bound(BOUNDS);
     let range = greatest_bound(BOUNDS) - least;
     let shift = bits_beyond(range, 16u);
     let last = range >> shift;
-    return Spread(least, shift, (BUCKETS << 16u) / (last + 1u), shift == 0u && last < BUCKETS);
+    return Spread(least, shift, factor_of(last), shift == 0u && last < BUCKETS);
 }
 
 fn bucket_of(spread: Spread, r: Record) -> u32 {
-    return (((r - spread.least) >> spread.shift) * spread.factor) >> 16u;
+    return (((r - spread.least) >> spread.shift) * spread.factor) >> BUCKET_SHIFT;
 }
 
 // Stores a record at its place in the tile.
@@ -74,7 +78,7 @@ struct Spread {
     shift: vec2<u32>,
     // The greatest lower digit.
     most: u32,
-    // `number * factor >> 16` is the bucket of a number.
+    // See `factor_of`.
     factor: u32,
     // True if the records of each bucket are equal.
     is_exact: bool,
@@ -89,7 +93,11 @@ fn share_bounds(lane: u32, least: Record, greatest: Record) {
     atomicMax(&tile_atoms[at + 24u], greatest.y);
 }
 
-fn spread_of_item() -> Spread {
+// Spreads the records between the least and the greatest of their words: lower words may be few
+// values, or small ones.
+fn spread_of_item(lane: u32, cells: Cells) -> Spread {
+    share_bounds(lane, least_of(cells), greatest_of(cells));
+    workgroupBarrier();
     let least = vec2<u32>(least_bound(BOUNDS), least_bound(BOUNDS + 16u));
     let range = vec2<u32>(greatest_bound(BOUNDS), greatest_bound(BOUNDS + 16u)) - least;
     let upper_shift = bits_beyond(range.y, 16u);
@@ -101,13 +109,13 @@ fn spread_of_item() -> Spread {
     let last = upper * (most + 1u) + most;
     let shift = vec2<u32>(lower_shift, upper_shift);
     let is_whole = (upper_shift | lower_shift) == 0u && range.x < room;
-    return Spread(least, shift, most, (BUCKETS << 16u) / (last + 1u), is_whole && last < BUCKETS);
+    return Spread(least, shift, most, factor_of(last), is_whole && last < BUCKETS);
 }
 
 fn bucket_of(spread: Spread, r: Record) -> u32 {
     let digits = (r - spread.least) >> spread.shift;
     let number = digits.y * (spread.most + 1u) + min(digits.x, spread.most);
-    return (number * spread.factor) >> 16u;
+    return (number * spread.factor) >> BUCKET_SHIFT;
 }
 
 // Stores a record at its place in the tile.
@@ -117,6 +125,14 @@ fn scatter(at: u32, r: Record) {
 }
 
 // ---- spread
+
+// The factor for numbers up to `last`, which is below 2^16: the upper bits of its product with a
+// number are the number's bucket. It is 2^32 / (`last` + 1), rounded up, so that each of at most
+// BUCKETS numbers has its own bucket. No product of these numbers is 2^32 or more; that of any
+// other number is a bucket, too.
+fn factor_of(last: u32) -> u32 {
+    return 0xffffffffu / (last + 1u) + 1u;
+}
 
 // The bits of a number but for `bits`.
 fn bits_beyond(number: u32, bits: u32) -> u32 {
@@ -140,6 +156,7 @@ fn greatest_bound(at: u32) -> u32 {
 }
 
 const BUCKETS: u32 = SORT_TILE / 2u;
+const BUCKET_SHIFT: u32 = 32u - countTrailingZeros(BUCKETS);
 
 // Words of `tile_atoms`, before the records are there: the counters of the buckets; 8 copies of the
 // bounds of the records' words, the least and the greatest; how crowded the item is, 0 to 2; a
@@ -158,33 +175,46 @@ fn clear_counters(lane: u32) {
         let is_least = (lane < 32u) & ((lane & 8u) == 0u);
         atomicStore(&tile_atoms[BOUNDS + lane], select(0u, 0xffffffffu, is_least));
     }
-}
-
-// Counts a record in its bucket. Returns the place of the bucket's counter, and the record's rank
-// in the upper half; of padding, the counter that stays 0, and its own position.
-fn count_cell(blocks: Blocks, lane: u32, spread: Spread, i: u32, r: Record) -> u32 {
-    let position = position_of(blocks, lane, i);
-    var counted = ((i * LINES + lane) << 16u) | EMPTY;
-    if (position >= blocks.start) & (position < blocks.end) {
-        let bucket = bucket_of(spread, r);
-        let counter = bucket + bucket / 8u;
-        counted = (atomicAdd(&tile_atoms[counter], 1u) << 16u) | counter;
+    if lane < LINES / 16u {
+        atomicStore(&tile_atoms[TOTALS + lane], 0u);
     }
-    return counted;
 }
 
-fn place_of(counted: u32) -> u32 {
-    let position = (counted >> 16u) + atomicLoad(&tile_atoms[counted & 0xffffu]);
-    return word_place(position / 16u, position % 16u);
+// The place of the counter of a record's bucket; of padding, the counter that stays 0.
+fn counter_of(blocks: Blocks, lane: u32, spread: Spread, i: u32, r: Record) -> u32 {
+    let position = position_of(blocks, lane, i);
+    let bucket = bucket_of(spread, r);
+    let is_own = (position >= blocks.start) & (position < blocks.end);
+    return select(EMPTY, bucket + bucket / 8u, is_own);
 }
 
-fn places_of(counted: vec4<u32>) -> vec4<u32> {
+// Counts a record in its bucket. Returns its rank there.
+fn count_in(counter: u32) -> u32 {
+    var rank = 0u;
+    if counter != EMPTY {
+        rank = atomicAdd(&tile_atoms[counter], 1u);
+    }
+    return rank;
+}
+
+fn count_four(counters: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(
-        place_of(counted.x),
-        place_of(counted.y),
-        place_of(counted.z),
-        place_of(counted.w),
+        count_in(counters.x),
+        count_in(counters.y),
+        count_in(counters.z),
+        count_in(counters.w),
     );
+}
+
+// The places of four records.
+fn places_of(counters: vec4<u32>, ranks: vec4<u32>) -> vec4<u32> {
+    let starts = vec4<u32>(
+        atomicLoad(&tile_atoms[counters.x]),
+        atomicLoad(&tile_atoms[counters.y]),
+        atomicLoad(&tile_atoms[counters.z]),
+        atomicLoad(&tile_atoms[counters.w]),
+    );
+    return word_places(starts + ranks);
 }
 
 fn largest_of(numbers: vec4<u32>) -> u32 {
@@ -221,24 +251,19 @@ fn start_buckets(lane: u32, first: u32, exact: bool) {
     let high = counters_from(own + 4u);
     let low_sums = sums_to(low);
     let high_sums = sums_to(high) + low_sums.w;
-    // Summed in one word: the records, and from bits 16 and 24 on the lanes with a bucket of more
+    // Summed in one word: the records, and from bits 16 and 25 on the lanes with a bucket of more
     // than 9 records, or of more than 129.
     let largest = max(largest_of(low), largest_of(high));
-    let is_large = select(0u, 1u << 16u, largest > 9u) + select(0u, 1u << 24u, largest > 129u);
-    atomicStore(&tile_atoms[SUMS + lane], high_sums.w + is_large);
+    let is_large = select(0u, 1u << 16u, largest > 9u) + select(0u, 1u << 25u, largest > 129u);
+    atomicStore(&tile_atoms[SUMS + lane], high_sums.w);
+    atomicAdd(&tile_atoms[TOTALS + lane / 16u], high_sums.w + is_large);
     workgroupBarrier();
     var start = first;
-    var total = 0u;
     for (var i = 0u; i < 16u; i++) {
         let other = atomicLoad(&tile_atoms[SUMS + lane / 16u * 16u + i]);
-        start += select(0u, other & 0xffffu, i < lane % 16u);
-        total += other;
+        start += select(0u, other, i < lane % 16u);
     }
-    if lane % 16u == 0u {
-        atomicStore(&tile_atoms[TOTALS + lane / 16u], total);
-    }
-    workgroupBarrier();
-    total = 0u;
+    var total = 0u;
     for (var i = 0u; i < LINES / 16u; i++) {
         let other = atomicLoad(&tile_atoms[TOTALS + i]);
         start += select(0u, other & 0xffffu, i < lane / 16u);
@@ -247,22 +272,26 @@ fn start_buckets(lane: u32, first: u32, exact: bool) {
     set_counters_from(own, low_sums - low + start);
     set_counters_from(own + 4u, high_sums - high + start);
     if lane == 0u {
-        let crowded = select(select(0u, 1u, total >= 1u << 16u), 2u, total >= 1u << 24u);
+        let crowded = select(select(0u, 1u, total >= 1u << 16u), 2u, total >= 1u << 25u);
         atomicStore(&tile_atoms[CROWDED], select(crowded, 0u, exact));
     }
 }
 
-// Counts the records of an item in their buckets, and replaces the counts by starts.
-fn count_item(blocks: Blocks, lane: u32, cells: Cells) -> Places {
-    clear_counters(lane);
-    workgroupBarrier();
-    share_bounds(lane, least_of(cells), greatest_of(cells));
-    workgroupBarrier();
-    let spread = spread_of_item();
-    let counted = count_cells(blocks, lane, spread, cells);
-    workgroupBarrier();
-    start_buckets(lane, blocks.start - blocks.low, spread.is_exact);
-    return counted;
+// Stores a record at its place in the tile, unless it is padding.
+fn scatter_own(counter: u32, place: u32, r: Record) {
+    if counter != EMPTY {
+        scatter(place, r);
+    }
+}
+
+// Pads the tile before and after the records.
+fn pad_tile(first: u32, end: u32, lane: u32) {
+    for (var i = lane; i < first; i += LANES) {
+        scatter(word_place(i / 16u, i % 16u), FIRST);
+    }
+    for (var i = end + lane; i < SORT_TILE; i += LANES) {
+        scatter(word_place(i / 16u, i % 16u), LAST);
+    }
 }
 
 // Compares the lines of the second half of each block of 16 lines with those of the first half of
@@ -292,24 +321,41 @@ fn merge_window(lane: u32) {
 // Fetches a tile and sorts it.
 fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     let fetched = fetch_cells(blocks, lane);
-    var cells = pad_cells(blocks, lane, fetched);
     let line = line_at(lane);
+    let first = blocks.start - blocks.low;
     var crowded = 2u;
     if blocks.is_even {
-        let counted = count_item(blocks, lane, fetched);
+        clear_counters(lane);
+        workgroupBarrier();
+        let spread = spread_of_item(lane, fetched);
+        let counters = counters_of(blocks, lane, spread, fetched);
+        let ranks = Places(
+            count_four(counters.a),
+            count_four(counters.b),
+            count_four(counters.c),
+            count_four(counters.d),
+        );
+        workgroupBarrier();
+        start_buckets(lane, first, spread.is_exact);
         crowded = workgroupUniformLoad(&tile_atoms[CROWDED]);
         if crowded < 2u {
             let places = Places(
-                places_of(counted.a),
-                places_of(counted.b),
-                places_of(counted.c),
-                places_of(counted.d),
+                places_of(counters.a, ranks.a),
+                places_of(counters.b, ranks.b),
+                places_of(counters.c, ranks.c),
+                places_of(counters.d, ranks.d),
             );
             workgroupBarrier();
-            scatter_cells(places, cells);
+            scatter_cells(counters, places, fetched);
+            pad_tile(first, blocks.end - blocks.low, lane);
             workgroupBarrier();
-            cells = load_cells(line);
         }
+    }
+    var cells: Cells;
+    if crowded < 2u {
+        cells = load_cells(line);
+    } else {
+        cells = pad_cells(blocks, lane, fetched);
     }
     store_cells(line, sort_line(cells));
     if crowded == 0u {

@@ -1,13 +1,13 @@
 // The sort of a tile of records in workgroup memory.
 //
 // A line is the row of the tile that a lane holds in a line pass: 16 cells. A cell is a record of
-// one to three words, or two records of one word. Lanes store only whole cells: to write a
-// component of a vector that another lane uses is a race, by WGSL's rules and on Metal.
+// one to three words. Lanes store only whole cells: to write a component of a vector that another
+// lane uses is a race, by WGSL's rules and on Metal.
 //
 // Each lane sorts a line. Then lines are merged, two, four and so on: a merge compares the cells of
 // a column, those at one place of several lines, and then merges each line by itself. The first
-// stage compares a block's lower half with its upper half in reverse order: the lines, their cells,
-// and two records of a cell. So in the upper half a lane has the opposite column: cell 15 - c in
+// stage compares a block's lower half with its upper half in reverse order: the lines, and their
+// cells. So in the upper half a lane has the opposite column: cell 15 - c in
 // place of c and, where lines are STRIDE apart and l is the lowest, those from STRIDE - 1 - l on.
 // The stages that follow compare lines of one column, also in the upper half, where the order is
 // reversed: a reversed bitonic sequence is bitonic.
@@ -32,9 +32,9 @@
 
 // ---- places
 
-// Lines of a tile of SORT_TILE records, EACH (16 or 32) in a line: one for each lane. FAR_BITS: the
-// bits of a line's number but for four, 0 to 4.
-const LINES: u32 = SORT_TILE / EACH;
+// Lines of a tile of SORT_TILE records: one for each lane. FAR_BITS: the bits of a line's number
+// but for four, 0 to 4.
+const LINES: u32 = SORT_TILE / 16u;
 
 // The distance of the lines of a far column; those of a near one are neighbours.
 const STRIDE: u32 = LINES / 16u;
@@ -93,6 +93,13 @@ var<workgroup> tile_atoms: array<atomic<u32>, LINES * 16u>;
 
 fn word_place(line: u32, cell: u32) -> u32 {
     return (line ^ ((line >> 4u) & 1u)) * 16u + (cell ^ ((line >> 1u) & 15u));
+}
+
+// The places of these words of the tile, 16 in a line.
+fn word_places(words: vec4<u32>) -> vec4<u32> {
+    let cell = (words >> vec4<u32>(5u)) & vec4<u32>(15u);
+    let line = (words >> vec4<u32>(4u)) & vec4<u32>(16u);
+    return words ^ (cell | line);
 }
 
 // What the bits of a line's number flip in a place, and what they add. Bit 0 is flipped, since bit
@@ -186,7 +193,7 @@ fn store(at: u32, cell: vec2<u32>) {
 
 // ---- two_words
 
-// Cells of two words: a record, or two of one word.
+// Cells of two words.
 
 fn line_at(lane: u32) -> Places {
     return places(pair_place(lane, 0u), vec4<u32>(1u, 2u, 4u, 8u), vec4<u32>(0u));
@@ -239,14 +246,14 @@ fn store(pair: u32, word: u32, cell: vec3<u32>) {
 
 // The position of record `i` of those that a lane fetches: a warp fetches contiguous records.
 fn position_of(blocks: Blocks, lane: u32, i: u32) -> u32 {
-    return select(blocks.low, blocks.high, i >= EACH / 2u) + i * LINES + lane;
+    return select(blocks.low, blocks.high, i >= 8u) + i * LINES + lane;
 }
 
 // ---- line_order
 
 // The position of record `i` of those that a lane fetches: those of its line.
 fn position_of(blocks: Blocks, lane: u32, i: u32) -> u32 {
-    return lane * EACH + i;
+    return lane * 16u + i;
 }
 
 // ---- unrolled
@@ -355,45 +362,6 @@ fn merge_columns(k: u32, lane: u32) {
     }
 }
 
-// ---- one_record
-
-// Cells of one record.
-
-alias Cell = Record;
-
-fn fetch_cell(blocks: Blocks, lane: u32, i: u32) -> Cell {
-    return fetch(blocks, position_of(blocks, lane, i));
-}
-
-fn encode_cell(cell: Cell) -> Cell {
-    return encode_source(cell);
-}
-
-fn pad_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) -> Cell {
-    return pad(blocks, lane, i, cell);
-}
-
-// ---- two_records
-
-// Cells of two records of one word.
-
-alias Cell = vec2<u32>;
-
-fn fetch_cell(blocks: Blocks, lane: u32, i: u32) -> Cell {
-    return vec2<u32>(
-        fetch(blocks, position_of(blocks, lane, 2u * i)),
-        fetch(blocks, position_of(blocks, lane, 2u * i + 1u)),
-    );
-}
-
-fn encode_cell(cell: Cell) -> Cell {
-    return vec2<u32>(encode_source(cell.x), encode_source(cell.y));
-}
-
-fn pad_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) -> Cell {
-    return vec2<u32>(pad(blocks, lane, 2u * i, cell.x), pad(blocks, lane, 2u * i + 1u, cell.y));
-}
-
 // ---- source_to_map
 
 // Maps the fetched keys, where a sort has to.
@@ -433,70 +401,13 @@ fn sort_lines(blocks: Blocks, lane: u32) {
 // Fetches a tile and sorts it. `count`: SORT_TILE; of samples, which may be fewer, a power of two.
 fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     sort_lines(blocks, lane);
-    for (var k = 1u; (EACH << k) <= count; k++) {
+    for (var k = 1u; (16u << k) <= count; k++) {
         merge_columns(k, lane);
         workgroupBarrier();
         let at = line_at(lane);
         store_cells(at, merge_line(load_cells(at)));
     }
     workgroupBarrier();
-}
-
-// ---- put_one
-
-// A lane's part of the sorted records: cell i is record `i * LINES + lane`, as `position_of` says.
-fn load_part(lane: u32) -> Cells {
-    return load_cells(column_at(lane, STRIDE, 0u));
-}
-
-fn decode_cell(cell: Cell) -> Cell {
-    return decode_target(cell);
-}
-
-fn put_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) {
-    put_at(blocks, lane, i, cell);
-}
-
-// ---- put_two
-
-// A lane's part of the sorted records: cell i is records `2 i` and `2 i + 1` of those that it puts,
-// at
-// `x` and at `y`, in the half `lane % 2` of a cell.
-fn load_part(lane: u32) -> Cells {
-    let distance = LINES / EACH;
-    let lines = vec4<u32>(2u, 4u, 8u, 16u) * distance;
-    let first = pair_place(lane / EACH, lane % EACH / 2u);
-    let x = places(first, pair_flips(lines), pair_steps(lines));
-    let next = vec4<u32>(pair_place(distance, 0u));
-    let y = Places(x.a ^ next, x.b ^ next, x.c ^ next, x.d ^ next);
-    let half = lane % 2u;
-    return Cells(
-        vec2<u32>(tile_pairs[x.a.x][half], tile_pairs[y.a.x][half]),
-        vec2<u32>(tile_pairs[x.a.y][half], tile_pairs[y.a.y][half]),
-        vec2<u32>(tile_pairs[x.a.z][half], tile_pairs[y.a.z][half]),
-        vec2<u32>(tile_pairs[x.a.w][half], tile_pairs[y.a.w][half]),
-        vec2<u32>(tile_pairs[x.b.x][half], tile_pairs[y.b.x][half]),
-        vec2<u32>(tile_pairs[x.b.y][half], tile_pairs[y.b.y][half]),
-        vec2<u32>(tile_pairs[x.b.z][half], tile_pairs[y.b.z][half]),
-        vec2<u32>(tile_pairs[x.b.w][half], tile_pairs[y.b.w][half]),
-        vec2<u32>(tile_pairs[x.c.x][half], tile_pairs[y.c.x][half]),
-        vec2<u32>(tile_pairs[x.c.y][half], tile_pairs[y.c.y][half]),
-        vec2<u32>(tile_pairs[x.c.z][half], tile_pairs[y.c.z][half]),
-        vec2<u32>(tile_pairs[x.c.w][half], tile_pairs[y.c.w][half]),
-        vec2<u32>(tile_pairs[x.d.x][half], tile_pairs[y.d.x][half]),
-        vec2<u32>(tile_pairs[x.d.y][half], tile_pairs[y.d.y][half]),
-        vec2<u32>(tile_pairs[x.d.z][half], tile_pairs[y.d.z][half]),
-        vec2<u32>(tile_pairs[x.d.w][half], tile_pairs[y.d.w][half]),
-    );
-}
-
-fn decode_cell(cell: Cell) -> Cell {
-    return vec2<u32>(decode_target(cell.x), decode_target(cell.y));
-}
-
-fn put_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) {
-    put_at(blocks, lane, 2u * i, cell.x);
-    put_at(blocks, lane, 2u * i + 1u, cell.y);
 }
 
 // ---- put
@@ -510,9 +421,10 @@ fn put_at(blocks: Blocks, lane: u32, i: u32, r: Record) {
     }
 }
 
-// Writes the sorted records to the target.
+// Writes the sorted records to the target: cell i of a lane's column is record `i * LINES + lane`,
+// as `position_of` says.
 fn put_tile(blocks: Blocks, lane: u32) {
-    var cells = load_part(lane);
+    var cells = load_cells(column_at(lane, STRIDE, 0u));
     if maps_target() && !blocks.is_large {
         cells = decode_cells(cells);
     }
@@ -523,7 +435,7 @@ fn put_tile(blocks: Blocks, lane: u32) {
 
 // A record of the sorted tile.
 fn tile_load(i: u32) -> u32 {
-    return tile_words[word_place(i / EACH, i % EACH)];
+    return tile_words[word_place(i / 16u, i % 16u)];
 }
 
 // The first word of a cell that a search looks at.
@@ -535,7 +447,7 @@ fn first_word(at: u32) -> u32 {
 
 // A record of the sorted tile.
 fn tile_load(i: u32) -> vec2<u32> {
-    return tile_pairs[pair_place(i / EACH, i % EACH)];
+    return tile_pairs[pair_place(i / 16u, i % 16u)];
 }
 
 // The first word of a cell that a search looks at.
@@ -547,7 +459,7 @@ fn first_word(at: u32) -> u32 {
 
 // A record of the sorted tile.
 fn tile_load(i: u32) -> vec3<u32> {
-    let line = i / EACH;
-    let cell = i % EACH;
+    let line = i / 16u;
+    let cell = i % 16u;
     return vec3<u32>(tile_pairs[pair_place(line, cell)], tile_words[word_place(line, cell)]);
 }

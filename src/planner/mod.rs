@@ -46,8 +46,8 @@ const fn default_keys_per_dispatch(kind: DeviceKind) -> u32 {
     if kind.is_cpu {
         1 << 22
     } else if kind.is_discrete {
-        // 2 ms on an H200, and less than 0.1 s on a GPU with a fortieth of its bandwidth.
-        1 << 28
+        // 3 ms on an H200, and less than 0.2 s on a GPU with a fortieth of its bandwidth.
+        1 << 29
     } else {
         1 << 25
     }

@@ -36,14 +36,15 @@ impl Partition {
     const fn part(self, shape: Shape) -> u32 {
         min(8 * self.lanes, self.tile) / shape.ordered_words().next_power_of_two()
     }
+
+    /// True if its kernels search records in bins.
+    const fn has_bins(self, shape: Shape) -> bool {
+        bins(self.nodes, true, shape) > 0
+    }
 }
 
 /// The largest number of tiles that are merged at once: `merge.wgsl` searches in all but one.
 pub(crate) const MERGED_TILES: u32 = 16;
-
-/// Records per lane in a sort of many large tiles of one-word records. These are items of a list,
-/// and not mapped when they are read. A test for a map costs 0.5 % of a sort of 2^26 on an H200.
-pub(crate) const EACH_OF_ITEMS: u32 = 32;
 
 /// Lanes of a workgroup that merges tiles.
 pub(crate) const MERGE_LANES: u32 = 64;
@@ -53,8 +54,6 @@ pub(crate) const MERGE_LANES: u32 = 64;
 pub struct TileSizes {
     /// Records of a tile.
     pub tile: u32,
-    /// Records per lane: 16, or 32 if a record has one word.
-    pub each: u32,
     /// True if one piece of code serves all column passes over a tile.
     pub is_compact: bool,
     /// True if source and target are the same buffer.
@@ -66,8 +65,8 @@ pub struct TileSizes {
 /// The largest number of lanes of a workgroup that sorts a tile of rows.
 const LANES_FOR_ROWS: u32 = 256;
 
-/// Samples per lane.
-const SAMPLES_PER_LANE: u32 = 16;
+/// Records of a tile that a lane sorts: a line.
+const LINE: u32 = 16;
 
 const WORKGROUP: Source = wgsl!("lib/workgroup.wgsl");
 const PARAMS: Source = wgsl!("samplesort/params.wgsl");
@@ -181,17 +180,10 @@ fn of_shape(shape: Shape) -> Vec<Kernel> {
     for (samples, is_compact) in [(1024, true), (1024, false), (most_samples, false)] {
         kernels.push(splitters(samples, is_compact, shape));
     }
-    let many = if words == 1 { EACH_OF_ITEMS } else { 16 };
-    for (tile, each, is_compact) in [
-        (1024, 16, true),
-        (1024, 16, false),
-        (largest, 16, false),
-        (largest, many, false),
-    ] {
+    for (tile, is_compact) in [(1024, true), (1024, false), (largest, false)] {
         kernels.extend([false, true].map(|in_place| {
             let sizes = TileSizes {
                 tile,
-                each,
                 is_compact,
                 in_place,
                 is_spread: false,
@@ -199,11 +191,15 @@ fn of_shape(shape: Shape) -> Vec<Kernel> {
             sort(sizes, shape)
         }));
     }
-    if words <= 2 {
+    let spread_tiles: &[u32] = match words {
+        1 => &[2048, 4096],
+        2 => &[2048],
+        _ => &[],
+    };
+    for &tile in spread_tiles {
         kernels.extend([false, true].map(|in_place| {
             let sizes = TileSizes {
-                tile: 2048,
-                each: 16,
+                tile,
                 is_compact: false,
                 in_place,
                 is_spread: true,
@@ -228,7 +224,6 @@ pub(crate) fn of_rows(words: u32) -> Vec<Kernel> {
     kernels.extend([false, true].map(|in_place| {
         let sizes = TileSizes {
             tile: 1024,
-            each: 16,
             is_compact: false,
             in_place,
             is_spread: false,
@@ -248,7 +243,7 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
     let lanes = if is_row {
         lanes_for_rows(samples)
     } else {
-        samples / SAMPLES_PER_LANE
+        samples / LINE
     };
     let of = shape.pieces();
     let mut parts = Parts::new(shape, lanes, &[("SORT_TILE", samples)]);
@@ -258,7 +253,7 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
         parts.files(&[of.cells, row!("sort_tile")]);
     } else {
         let fetched = [tile_sort!("line_order"), tile_sort!("mapped_source")];
-        parts.tile_sort(samples, SAMPLES_PER_LANE, is_compact, false, fetched);
+        parts.tile_sort(samples, is_compact, false, fetched);
         parts.files(&[match words {
             1 => tile_sort!("tile_load_word"),
             2 => tile_sort!("tile_load_pair"),
@@ -291,8 +286,7 @@ pub fn count(of: Partition, shape: Shape) -> Kernel {
     let constants = [("NODES", of.nodes), ("TILE", of.tile), ("CELLS", cells)];
     let mut parts = Parts::new(shape, of.lanes, &constants);
     parts.files(&[pieces.source, pieces.cells, SEGMENTS, TILE, pieces.splitter]);
-    let has_bins = bins(of.nodes, true, shape) > 0;
-    parts.bins(has_bins, bins!("searched"), bins!("not_searched"));
+    parts.bins(of.has_bins(shape), bins!("searched"), bins!("not_searched"));
     let find = match shape {
         Shape::Pair => wgsl!("samplesort/count.wgsl", "find_by_keys"),
         _ => wgsl!("samplesort/count.wgsl", "find_by_records"),
@@ -323,8 +317,7 @@ pub fn partition(of: Partition, shape: Shape) -> Kernel {
     let mut parts = Parts::new(shape, of.lanes, &constants);
     parts.files(&[pieces.source, pieces.target, pieces.ordered, pieces.cells]);
     parts.files(&[SEGMENTS, TILE, pieces.splitter, SCAN]);
-    let has_bins = bins(of.nodes, true, shape) > 0;
-    parts.bins(has_bins, bins!("searched"), bins!("not_searched"));
+    parts.bins(of.has_bins(shape), bins!("searched"), bins!("not_searched"));
     parts.files(&[wgsl!("samplesort/partition.wgsl")]);
     let name = format!(
         "partition.{}.{}x{}.{}",
@@ -390,18 +383,13 @@ pub fn table(nodes: u32) -> Kernel {
 #[must_use]
 pub fn sort(sizes: TileSizes, shape: Shape) -> Kernel {
     let (words, is_row) = (shape.words(), shape.is_row());
-    let TileSizes {
-        tile,
-        each,
-        in_place,
-        ..
-    } = sizes;
+    let TileSizes { tile, in_place, .. } = sizes;
     // Tiles of rows have one loop for all passes in any case.
     let is_compact = sizes.is_compact && !is_row;
     let lanes = if is_row {
         lanes_for_rows(tile)
     } else {
-        tile / each
+        tile / LINE
     };
     let of = shape.pieces();
     let mut parts = Parts::new(shape, lanes, &[("SORT_TILE", tile)]);
@@ -417,28 +405,25 @@ pub fn sort(sizes: TileSizes, shape: Shape) -> Kernel {
         let sort_tile = row!("sort_tile");
         parts.files(&[of.cells, sort_tile, row!("put_tile")]);
     } else {
-        let is_item = each == EACH_OF_ITEMS || sizes.is_spread;
-        let map = if is_item {
+        let map = if sizes.is_spread {
             tile_sort!("mapped_source")
         } else {
             tile_sort!("source_to_map")
         };
         let fetched = [tile_sort!("memory_order"), map];
-        parts.tile_sort(tile, each, is_compact, sizes.is_spread, fetched);
-        let put = match each {
-            16 => tile_sort!("put_one"),
-            _ => tile_sort!("put_two"),
-        };
-        parts.files(&[put, cells!("put"), tile_sort!("put")]);
+        parts.tile_sort(tile, is_compact, sizes.is_spread, fetched);
+        parts.files(&[cells!("put"), tile_sort!("put")]);
     }
-    parts.files(&[wgsl!("samplesort/sort.wgsl")]);
+    let fetch = if sizes.is_spread {
+        wgsl!("samplesort/io.wgsl", "from_own_lane")
+    } else {
+        wgsl!("samplesort/io.wgsl", "from_any_lane")
+    };
+    parts.files(&[fetch, wgsl!("samplesort/sort.wgsl")]);
     let compact = if is_compact { ".compact" } else { "" };
     let place = if in_place { ".in_place" } else { "" };
     let spread = if sizes.is_spread { ".spread" } else { "" };
-    let name = format!(
-        "sort.{tile}x{each}{compact}{spread}{place}.{}",
-        shape.name()
-    );
+    let name = format!("sort.{tile}{compact}{spread}{place}.{}", shape.name());
     let conflicts = if sizes.is_spread {
         Conflicts::WhereItSearches
     } else {
@@ -512,43 +497,35 @@ impl Parts {
         }
     }
 
-    /// Adds `sort_tile`, which fetches and sorts a tile of `tile` records, `each` in a lane.
+    /// Adds `sort_tile`, which fetches and sorts a tile of `tile` records.
     /// `fetched`: the order in which records are fetched, and whether their keys are mapped then.
-    fn tile_sort(
-        &mut self,
-        tile: u32,
-        each: u32,
-        is_compact: bool,
-        is_spread: bool,
-        fetched: [Source; 2],
-    ) {
+    fn tile_sort(&mut self, tile: u32, is_compact: bool, is_spread: bool, fetched: [Source; 2]) {
         let words = self.shape.words();
-        let lines = tile / each;
+        let lines = tile / LINE;
         let far_bits = lines.ilog2().saturating_sub(4);
-        let sizes = [("EACH", each), ("FAR_BITS", far_bits)];
-        self.constants.extend(sizes);
+        self.constants.push(("FAR_BITS", far_bits));
         self.files(&[tile_sort!("places")]);
-        let arrays: &[Source] = match (words, each) {
-            (1, _) if is_spread => &[
+        let arrays: &[Source] = match words {
+            1 if is_spread => &[
                 tile_sort!("atoms"),
                 tile_sort!("word_places"),
                 tile_sort!("word_lines"),
                 tile_sort!("one_atom"),
             ],
-            (2, _) if is_spread => &[
+            2 if is_spread => &[
                 tile_sort!("words"),
                 tile_sort!("atoms"),
                 tile_sort!("word_places"),
                 tile_sort!("word_lines"),
                 tile_sort!("word_and_atom"),
             ],
-            (1, 16) => &[
+            1 => &[
                 tile_sort!("words"),
                 tile_sort!("word_places"),
                 tile_sort!("word_lines"),
                 tile_sort!("one_word"),
             ],
-            (1 | 2, _) => &[tile_sort!("pairs"), tile_sort!("two_words")],
+            2 => &[tile_sort!("pairs"), tile_sort!("two_words")],
             _ => &[
                 tile_sort!("pairs"),
                 tile_sort!("words"),
@@ -557,19 +534,15 @@ impl Parts {
             ],
         };
         self.files(arrays);
-        let of_cell = match each {
-            16 => tile_sort!("one_record"),
-            _ => tile_sort!("two_records"),
-        };
         let accesses = match words {
             3 => cells!("in_two_arrays"),
             _ => cells!("in_one_array"),
         };
-        self.files(&[of_cell, cells!("cells"), accesses]);
+        self.files(&[cells!("cells"), accesses]);
         self.files(&fetched);
         let write = move || {
             assert!((16..=256).contains(&lines), "{lines} lines");
-            networks(words, each, far_bits, is_compact)
+            networks(words, far_bits, is_compact)
         };
         self.pieces.push(Piece::Written(Box::new(write)));
         let columns = if is_compact {

@@ -6,108 +6,64 @@
 use crate::shader::Network;
 use std::fmt::Write;
 
-/// Cells of a line, and lines of a column.
-const CELLS: u32 = 16;
+/// Records of a line, and lines of a column.
+const LINE: u32 = 16;
 
-/// The networks that sort a tile of 2^(4 + `far_bits`) lines, of `each` records of `words` words.
+/// The networks that sort a tile of 2^(4 + `far_bits`) lines of records of `words` words.
 /// `far_bits` is at most 4. In a compact kernel the networks of columns are stages.
-pub(super) fn networks(words: u32, each: u32, far_bits: u32, is_compact: bool) -> String {
-    let line = Line { words, each };
-    let mut text = line.function(
+pub(super) fn networks(words: u32, far_bits: u32, is_compact: bool) -> String {
+    let mut text = String::new();
+    let mut add =
+        |name: &str, comparators: &[(u32, u32)]| text += &function(words, name, comparators);
+    add(
         "sort_line",
-        Network::odd_even_merge_sort(each).comparators(),
+        Network::odd_even_merge_sort(LINE).comparators(),
     );
-    text += &line.function("merge_line", Network::bitonic_merger(each).comparators());
-    let bits = CELLS.ilog2();
-    if is_compact {
-        for k in 1..=bits {
-            let cross = Network::bitonic_cross(CELLS, k);
-            let first = line.of_cells(cross.first_stage(), true);
-            text += &line.function(&format!("cross_first_{k}"), &first);
-            let cleaners = Network::half_cleaners(CELLS, k);
-            let first = line.of_cells(cleaners.first_stage(), false);
-            text += &line.function(&format!("compare_{}", 1 << (k - 1)), &first);
+    add("merge_line", Network::bitonic_merger(LINE).comparators());
+    for k in 1..=LINE.ilog2() {
+        let cross = Network::bitonic_cross(LINE, k);
+        if is_compact {
+            add(&format!("cross_first_{k}"), cross.first_stage());
+            let cleaners = Network::half_cleaners(LINE, k);
+            add(&format!("compare_{}", 1 << (k - 1)), cleaners.first_stage());
+        } else {
+            add(&format!("cross_{k}"), cross.comparators());
         }
-        return text;
     }
-    for k in 1..=bits {
-        let cross = Network::bitonic_cross(CELLS, k);
-        let first = cross.first_stage();
-        let mut comparators = line.of_cells(first, true);
-        comparators.extend(line.of_cells(&cross.comparators()[first.len()..], false));
-        text += &line.function(&format!("cross_{k}"), &comparators);
-    }
-    let clean = Network::half_cleaners(CELLS, far_bits);
-    text + &line.function("clean", &line.of_cells(clean.comparators(), false))
-}
-
-/// A line of `each` records of `words` words.
-struct Line {
-    words: u32,
-    each: u32,
-}
-
-impl Line {
-    /// Records of a cell: one, or two of one word.
-    const fn in_a_cell(&self) -> u32 {
-        self.each / CELLS
-    }
-
-    /// Comparators of cells, as those of their records. `opposite`: the records of the second cell
-    /// are compared in reverse order.
-    fn of_cells(&self, cells: &[(u32, u32)], opposite: bool) -> Vec<(u32, u32)> {
-        let in_a_cell = self.in_a_cell();
-        let of_cell = |&(low, high): &(u32, u32)| {
-            (0..in_a_cell).map(move |record| {
-                let other = if opposite {
-                    in_a_cell - 1 - record
-                } else {
-                    record
-                };
-                (low * in_a_cell + record, high * in_a_cell + other)
-            })
-        };
-        cells.iter().flat_map(of_cell).collect()
-    }
-
-    /// A function that applies comparators to the records of a line.
-    fn function(&self, name: &str, comparators: &[(u32, u32)]) -> String {
-        let mut text = format!(
-            "\n// {} comparators, written by src/samplesort/networks.rs.\n\
-             fn {name}(cells: Cells) -> Cells {{\n",
-            comparators.len()
+    if !is_compact {
+        add(
+            "clean",
+            Network::half_cleaners(LINE, far_bits).comparators(),
         );
-        for cell in 0..CELLS {
-            let _ = if self.in_a_cell() == 1 {
-                writeln!(text, "    var r{cell} = cells.c{cell};")
-            } else {
-                let (first, second) = (2 * cell, 2 * cell + 1);
-                writeln!(
-                    text,
-                    "    var r{first} = cells.c{cell}.x;\n    var r{second} = cells.c{cell}.y;"
-                )
-            };
-        }
-        for (low, high) in comparators {
-            let _ = if self.words == 1 {
-                writeln!(
-                    text,
-                    "    {{ let x = r{low}; r{low} = min(x, r{high}); r{high} = max(x, r{high}); }}"
-                )
-            } else {
-                writeln!(
-                    text,
-                    "    {{ let s = is_greater(r{low}, r{high}); let x = r{low}; \
-                     r{low} = select(x, r{high}, s); r{high} = select(r{high}, x, s); }}"
-                )
-            };
-        }
-        let cell = |i: u32| match self.in_a_cell() {
-            1 => format!("r{i}"),
-            _ => format!("vec2<u32>(r{}, r{})", 2 * i, 2 * i + 1),
-        };
-        let cells: Vec<String> = (0..CELLS).map(cell).collect();
-        let _ = writeln!(text, "    return Cells({});\n}}", cells.join(", "));
-        text
     }
+    text
+}
+
+/// A function that applies comparators to the records of a line.
+fn function(words: u32, name: &str, comparators: &[(u32, u32)]) -> String {
+    let mut text = format!(
+        "\n// {} comparators, written by src/samplesort/networks.rs.\n\
+         fn {name}(cells: Cells) -> Cells {{\n",
+        comparators.len()
+    );
+    for i in 0..LINE {
+        let _ = writeln!(text, "    var r{i} = cells.c{i};");
+    }
+    for (low, high) in comparators {
+        let _ = if words == 1 {
+            writeln!(
+                text,
+                "    {{ let x = r{low}; r{low} = min(x, r{high}); r{high} = max(x, r{high}); }}"
+            )
+        } else {
+            writeln!(
+                text,
+                "    {{ let s = is_greater(r{low}, r{high}); let x = r{low}; \
+                 r{low} = select(x, r{high}, s); r{high} = select(r{high}, x, s); }}"
+            )
+        };
+    }
+    let records: Vec<String> = (0..LINE).map(|i| format!("r{i}")).collect();
+    let _ = writeln!(text, "    return Cells({});\n}}", records.join(", "));
+    text
 }

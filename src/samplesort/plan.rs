@@ -24,9 +24,8 @@ pub struct Sizes {
     pub wide_lanes: u32,
     /// True if large sorts partition such tiles whatever the number of children.
     pub is_always_wide: bool,
-    /// The sizes with which tiles are partitioned where these many children save the second level;
-    /// no nodes if none are.
-    pub one_level: Partition,
+    /// The sizes with which tiles are partitioned where these many children save the second level.
+    pub one_level: Option<Partition>,
     /// Samples per segment: a power of two.
     pub samples: u32,
     /// The largest number of records that are sorted as up to 16 tiles and merged.
@@ -36,7 +35,8 @@ pub struct Sizes {
     /// The smallest number of records whose segments have bins, since to make their table takes
     /// time, and that are partitioned in wide tiles.
     pub large: u32,
-    /// Records of a tile whose items are spread over buckets in workgroup memory; 0 if none are.
+    /// Records of the smaller tiles whose items are spread over buckets in workgroup memory; 0 if
+    /// no items are.
     pub spread_tile: u32,
     /// The smallest number of records whose items are spread.
     pub spread_from: u32,
@@ -130,15 +130,11 @@ impl Sizes {
             wide_tile,
             wide_lanes,
             is_always_wide,
-            one_level: Partition {
-                nodes: if is_wide && shape == Shape::Word {
-                    1024
-                } else {
-                    0
-                },
+            one_level: (is_wide && shape == Shape::Word).then_some(Partition {
+                nodes: 1024,
                 tile: 8192,
                 lanes: 1024,
-            },
+            }),
             samples: fits(limits.workgroup_bytes.min(32 << 10))
                 .min(1 << tuning.samples.clamp(1024, MOST_SAMPLES).ilog2()),
             merged: match shape {
@@ -147,13 +143,13 @@ impl Sizes {
                 _ => MERGED_TILES * sort_tile,
             },
             small: 1 << 20,
-            large: 1 << 23,
+            large: 1 << 22,
             spread_tile: match words {
                 // A tile of 64 lines or more has room for the counters.
                 1 | 2 if !shape.is_row() && sort_tile >= 1024 => sort_tile.min(2048),
                 _ => 0,
             },
-            spread_from: if words == 1 { 1 << 23 } else { 1 << 21 },
+            spread_from: 1 << 20,
             is_compact: false,
         }
     }
@@ -169,10 +165,7 @@ impl Sizes {
             small: 0,
             large: 0,
             is_always_wide: false,
-            one_level: Partition {
-                nodes: 0,
-                ..gpu.one_level
-            },
+            one_level: None,
             is_compact: true,
             ..gpu
         }
@@ -229,9 +222,12 @@ impl SortPlan {
         if len <= sizes.merged && len.div_ceil(tile) <= MERGED_TILES {
             return Self::Tiles(tile);
         }
-        let (sort_tile, nodes, is_spread) = tile_and_nodes(len, sizes);
-        // One tree of so many nodes is that of a single level.
-        let is_one_level = nodes == [sizes.one_level.nodes];
+        let Layout {
+            sort_tile,
+            nodes,
+            is_spread,
+            one_level,
+        } = Layout::new(len, sizes);
         let ideal = ideal_child(sort_tile);
         let mut segments = 1;
         let mut children = len.div_ceil(ideal);
@@ -263,23 +259,22 @@ impl SortPlan {
             let samples = each * (len / segments / child).clamp(32, nodes_here.max(32));
             // In large sorts, more children per tile pay for a larger tile.
             let is_wide = len >= sizes.large && (sizes.is_always_wide || nodes_here > sizes.nodes);
-            let (tile, lanes) = if is_one_level {
-                (sizes.one_level.tile, sizes.one_level.lanes)
-            } else if is_wide {
+            let (tile, lanes) = if is_wide {
                 (sizes.wide_tile, sizes.wide_lanes)
             } else {
                 (sizes.partition_tile, sizes.lanes)
             };
+            let partition = one_level.unwrap_or(Partition {
+                nodes: nodes_here,
+                tile,
+                lanes,
+            });
             let level = Level {
                 segments,
                 slots,
                 child,
-                partition: Partition {
-                    nodes: nodes_here,
-                    tile,
-                    lanes,
-                },
-                tiles: len.div_ceil(tile) + 2 * segments.min(len),
+                partition,
+                tiles: len.div_ceil(partition.tile) + 2 * segments.min(len),
                 samples: samples.next_power_of_two().min(sizes.samples),
                 sort_tile,
                 is_spread,
@@ -292,29 +287,61 @@ impl SortPlan {
     }
 }
 
-/// Records of the tiles that sort a plan's items; the nodes of each level's trees; and true if the
-/// items are spread.
-fn tile_and_nodes(len: u32, sizes: &Sizes) -> (u32, Vec<u32>, bool) {
-    // The time of a tile is the time of one lane's records, however few tiles there are. So few
-    // records are sorted in small tiles, unless large tiles save a level.
-    let child = ideal_child(sizes.sort_tile);
-    let is_beyond_one = len > sizes.most_nodes * (child + child / 2);
-    if is_beyond_one && len <= sizes.one_level.nodes * child {
-        return (sizes.sort_tile, vec![sizes.one_level.nodes], false);
-    }
-    let sort_tile = if is_beyond_one && len <= sizes.small {
-        SMALLEST_TILE.min(sizes.sort_tile)
-    } else {
-        sizes.sort_tile
-    };
-    let nodes = nodes_of_levels(len, ideal_child(sort_tile), sizes);
-    if sizes.spread_tile > 0 && len >= sizes.spread_from {
-        let of_spread = nodes_of_levels(len, ideal_child(sizes.spread_tile), sizes);
-        if of_spread.len() == nodes.len() {
-            return (sizes.spread_tile, of_spread, true);
+/// What a plan of levels has for all of them.
+struct Layout {
+    /// Records of the tiles that sort the items.
+    sort_tile: u32,
+    /// The nodes of each level's trees.
+    nodes: Vec<u32>,
+    /// True if the items are spread.
+    is_spread: bool,
+    /// The sizes with which tiles are partitioned, where many children save the second level.
+    one_level: Option<Partition>,
+}
+
+impl Layout {
+    fn new(len: u32, sizes: &Sizes) -> Self {
+        let ideal = ideal_child(sizes.sort_tile);
+        let is_beyond_one = len > sizes.most_nodes * (ideal + ideal / 2);
+        let saves_a_level = |of: &Partition| is_beyond_one && len <= of.nodes * ideal;
+        if let Some(partition) = sizes.one_level.filter(saves_a_level) {
+            return Self {
+                sort_tile: sizes.sort_tile,
+                nodes: vec![partition.nodes],
+                is_spread: false,
+                one_level: Some(partition),
+            };
+        }
+        // The time of a tile is the time of one lane's records, however few tiles there are. So few
+        // records are sorted in small tiles, unless large tiles save a level.
+        let sort_tile = if is_beyond_one && len <= sizes.small {
+            SMALLEST_TILE.min(sizes.sort_tile)
+        } else {
+            sizes.sort_tile
+        };
+        let unspread = Self {
+            sort_tile,
+            nodes: nodes_of_levels(len, ideal_child(sort_tile), sizes),
+            is_spread: false,
+            one_level: None,
+        };
+        if sizes.spread_tile == 0 || len < sizes.spread_from {
+            return unspread;
+        }
+        // Small tiles, unless these take one more level.
+        let nodes = nodes_of_levels(len, ideal_child(sizes.spread_tile), sizes);
+        let (sort_tile, nodes) = if nodes.len() == unspread.nodes.len() {
+            (sizes.spread_tile, nodes)
+        } else {
+            (sort_tile, unspread.nodes)
+        };
+        Self {
+            sort_tile,
+            nodes,
+            is_spread: true,
+            one_level: None,
         }
     }
-    (sort_tile, nodes, false)
 }
 
 /// Records of a child that suit tiles of this many records: children of a quarter of a tile pack

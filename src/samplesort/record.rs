@@ -1,6 +1,6 @@
 //! Records the dispatches of a sample sort.
 
-use super::kernels::{self, EACH_OF_ITEMS, MERGE_LANES, SortParams, TileSizes};
+use super::kernels::{self, MERGE_LANES, SortParams, TileSizes};
 use super::plan::{Level, Sizes, SortPlan};
 use super::shape::Shape;
 use super::tuning::Tuning;
@@ -151,15 +151,8 @@ impl Recorder<'_> {
         let capacity = sort_tile - 31;
         let items = self.most_items(last);
         let likely = (u64::from(len) * 5 / 4 / u64::from(capacity)) as u32 + last.segments + 1;
-        // Many tiles: throughput matters, not the latency of one tile.
-        let many = self.sort.shape == Shape::Word && sort_tile == self.sizes.sort_tile;
         let sizes = TileSizes {
             tile: sort_tile,
-            each: if many && sort_tile > 1024 && !last.is_spread {
-                EACH_OF_ITEMS
-            } else {
-                16
-            },
             is_compact: self.sizes.is_compact,
             in_place,
             is_spread: last.is_spread,
@@ -341,7 +334,6 @@ impl Recorder<'_> {
     ) {
         let sizes = TileSizes {
             tile,
-            each: 16,
             is_compact: self.sizes.is_compact,
             in_place,
             is_spread: false,

@@ -27,11 +27,7 @@ pub(super) fn sizes(shape: Shape) -> Sizes {
         wide_tile: 512,
         wide_lanes: 128,
         is_always_wide: false,
-        one_level: Partition {
-            nodes: 0,
-            tile: 512,
-            lanes: 128,
-        },
+        one_level: None,
         samples: 256,
         merged: 2 * tile,
         small: 0,
@@ -245,7 +241,7 @@ fn the_largest_tiles_are_sorted() {
             let (_, reports) = sort(&input, Order::Descending, out_of_place, &sizes, &LIMITS);
             check(&reports);
             let labels = reports.iter().map(|report| report.kernel.label());
-            let of_tile = format!("bcfsort.samplesort.sort.{tile}x16.");
+            let of_tile = format!("bcfsort.samplesort.sort.{tile}.");
             assert!(labels.into_iter().any(|label| label.starts_with(&of_tile)));
         }
     }
@@ -282,11 +278,11 @@ fn three_levels_are_sorted() {
 #[test]
 fn one_level_of_more_children_is_sorted() {
     let sizes = Sizes {
-        one_level: Partition {
+        one_level: Some(Partition {
             nodes: 128,
             tile: 512,
             lanes: 128,
-        },
+        }),
         ..sizes(Shape::Word)
     };
     let levels = |len: u32, sizes: &Sizes| match SortPlan::new(len, sizes) {

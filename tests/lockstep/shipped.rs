@@ -71,12 +71,12 @@ const SEARCHED: [(&str, &str, &str); 21] = [
     ("cells", "main", "records go to their places"),
     (
         "tile_atoms",
-        "count_cell",
+        "count_in",
         "records of one bucket are counted",
     ),
     (
         "tile_atoms",
-        "place_of",
+        "places_of",
         "records of any buckets get their places",
     ),
     ("tile_words", "scatter", "records go to their places"),

@@ -24,11 +24,11 @@ const BEFORE: u32 = 5;
 const EVEN: u32 = 0;
 const UNEVEN: u32 = 2;
 
-fn spread_sizes(shape: Shape) -> Sizes {
+fn spread_sizes(shape: Shape, tile: u32) -> Sizes {
     Sizes {
-        sort_tile: TILE,
+        sort_tile: tile,
         is_compact: false,
-        spread_tile: TILE,
+        spread_tile: tile,
         merged: 0,
         ..sizes(shape)
     }
@@ -39,8 +39,13 @@ type Record = (u32, u32);
 
 /// Sorts one item, which begins after other records, and checks that these stay.
 fn sort_item(shape: Shape, records: &[Record], state: u32) -> Report {
+    sort_item_in(TILE, shape, records, state)
+}
+
+/// Sorts one item in a tile of this many records.
+fn sort_item_in(tile: u32, shape: Shape, records: &[Record], state: u32) -> Report {
     let before = (0..BEFORE).map(|i| (u32::MAX - i, i));
-    let after = (0..TILE).map(|i| (TILE - i, i));
+    let after = (0..tile).map(|i| (tile - i, i));
     let records: Vec<Record> = (records.iter())
         .map(|&(upper, lower)| match shape {
             Shape::Word => (0, upper.wrapping_add(lower)),
@@ -66,7 +71,7 @@ fn sort_item(shape: Shape, records: &[Record], state: u32) -> Report {
             ranks: 0..len,
         };
         let mut recording = Recording::new(len, KeyType::U64, Order::Ascending);
-        record_with(&mut recording, &job, &spread_sizes(shape), &LIMITS);
+        record_with(&mut recording, &job, &spread_sizes(shape, tile), &LIMITS);
         recording
     };
     let step = recording.steps.last().unwrap();
@@ -155,6 +160,12 @@ fn an_item_takes_as_many_passes_as_it_is_crowded() {
             .collect();
         let by_values = instructions(&dense, EVEN);
         assert!(by_values < of_groups[0], "{by_values} {of_groups:?}");
+        // Each of 256 lanes counts a bucket of more than 9 records.
+        let in_largest = |size| {
+            let groups = groups(4051, size);
+            sort_item_in(4096, shape, &groups, EVEN).lane_instructions
+        };
+        assert_eq!(in_largest(14), in_largest(60));
     }
 }
 
@@ -208,16 +219,29 @@ fn sorts_that_spread_their_items_are_sorted() {
             (Pattern::Special, 20_000, true, TILE),
             (Pattern::Constant, 9_000, false, TILE),
         ] {
-            let sizes = Sizes {
-                sort_tile,
-                spread_tile: sort_tile,
-                ..spread_sizes(shape)
-            };
+            let sizes = spread_sizes(shape, sort_tile);
             let input = Input::new(shape, &Spec::new(pattern, len));
             let (_, reports) = sort(&input, Order::Descending, out_of_place, &sizes, &LIMITS);
             check(&reports);
             let spread = |name: &str| name.contains(".spread");
             assert!(reports.iter().any(|report| spread(report.kernel.name())));
+        }
+    }
+}
+
+/// Splitters from few samples leave items larger than a tile, whose tiles are spread.
+#[test]
+fn items_larger_than_a_tile_are_spread() {
+    for shape in SHAPES {
+        let sizes = Sizes {
+            samples: 16,
+            ..spread_sizes(shape, TILE)
+        };
+        for (tiles, out_of_place) in [(14, false), (14, true), (30, false)] {
+            let len = tiles * u64::from(TILE) + 77;
+            let input = Input::new(shape, &Spec::new(Pattern::Full, len));
+            let (_, reports) = sort(&input, Order::Descending, out_of_place, &sizes, &LIMITS);
+            check(&reports);
         }
     }
 }

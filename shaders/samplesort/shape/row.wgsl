@@ -260,7 +260,8 @@ fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
         let is_backwards = blocks.are_sorted & (i >= SORT_TILE / 2u);
         let mirrored = SORT_TILE / 2u + SORT_TILE - 1u - i;
         let position = position_of(blocks, select(i, mirrored, is_backwards));
-        cells_store(0u, SORT_TILE, i, padded_first(blocks, position, fetch(blocks, position)));
+        let r = fetch(blocks, lane, position);
+        cells_store(0u, SORT_TILE, i, padded_first(blocks, position, r));
     }
     for (var size = select(2u, count, blocks.are_sorted); size <= count; size *= 2u) {
         for (var distance = size / 2u; distance > 0u; distance /= 2u) {

@@ -241,7 +241,11 @@ fn sizes_of_levels(shape: Shape) -> Vec<Sizes> {
             spread_from: 0,
             ..sizes(1024)
         };
-        all.extend([wide(256), many]);
+        let spread_in_large_tiles = Sizes {
+            spread_tile: spread.sort_tile,
+            ..spread_of_few_samples
+        };
+        all.extend([wide(256), many, spread_in_large_tiles]);
     }
     all
 }
@@ -282,10 +286,7 @@ fn record_sample_sort(
     };
     samplesort::record_with(&mut recording, &sort, &planned, limits);
     if in_levels {
-        // Large tiles of one-word records have 16 records per lane only in sorts without levels.
-        // One of the sizes has them in a sort with levels, too.
-        let few = sizes.nodes == 512 && sizes.lanes == 512;
-        with_sort_tile(&mut recording, sort.shape, sizes, if few { 16 } else { 32 });
+        with_sort_tile(&mut recording, sort.shape, sizes);
     }
     recording
 }
@@ -640,21 +641,20 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         ranks: 0..len,
     };
     samplesort::record_with(&mut recording, &sort, &planned, &LIMITS);
-    with_sort_tile(&mut recording, shape, &sizes, 16);
+    with_sort_tile(&mut recording, shape, &sizes);
     recording
 }
 
-/// Sets the sizes of the kernels that sort tiles and that choose splitters. `of_words` is the
-/// number of records per lane in large tiles of one-word records.
-fn with_sort_tile(recording: &mut Recording, shape: Shape, sizes: &Sizes, of_words: u32) {
+/// Sets the sizes of the kernels that sort tiles and that choose splitters.
+fn with_sort_tile(recording: &mut Recording, shape: Shape, sizes: &Sizes) {
     for step in &mut recording.steps {
-        step.kernel = rebuilt(&step.kernel, shape, Some((sizes, of_words)));
+        step.kernel = rebuilt(&step.kernel, shape, Some(sizes));
     }
 }
 
 /// A kernel of the sample sort for records of another shape, or with other sizes of tiles and of
 /// samples; other kernels as they are.
-fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<(&Sizes, u32)>) -> Kernel {
+fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<&Sizes>) -> Kernel {
     let constant = |name| kernel.constant(name).unwrap_or_default();
     let is_compact = kernel.name().contains(".compact");
     let tile = constant("SORT_TILE");
@@ -666,24 +666,20 @@ fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<(&Sizes, u32)>) -> Kerne
     if kernel.is("samplesort.sort") {
         let in_place = kernel.name().contains(".in_place");
         let is_spread = kernel.name().contains(".spread");
-        let (tile, each) = match sizes {
-            Some((sizes, _)) if is_spread => (sizes.spread_tile, 16),
-            Some((sizes, of_words)) if shape == Shape::Word && sizes.sort_tile > 1024 => {
-                (sizes.sort_tile, of_words)
-            }
-            Some((sizes, _)) => (sizes.sort_tile, 16),
-            None => (tile, 16),
+        let tile = match sizes {
+            Some(sizes) if is_spread => sizes.spread_tile,
+            Some(sizes) => sizes.sort_tile,
+            None => tile,
         };
         let sizes = TileSizes {
             tile,
-            each,
             is_compact,
             in_place,
             is_spread,
         };
         kernels::sort(sizes, shape)
     } else if kernel.is("samplesort.splitters") {
-        let samples = sizes.map_or(tile, |(sizes, _)| sizes.samples);
+        let samples = sizes.map_or(tile, |sizes| sizes.samples);
         kernels::splitters(samples, is_compact, shape)
     } else if kernel.is("samplesort.count") {
         kernels::count(partition, shape)

@@ -1,9 +1,8 @@
-// bcfsort.samplesort.sort.4096x16.u32
+// bcfsort.samplesort.sort.4096.u32
 
 const WORDS: u32 = 1u;
 const LANES: u32 = 256u;
 const SORT_TILE: u32 = 4096u;
-const EACH: u32 = 16u;
 const FAR_BITS: u32 = 4u;
 
 // Records of one word.
@@ -172,6 +171,15 @@ fn store_source(i: u32, r: Record) {
     source_keys[i] = key_of(r);
 }
 
+// Stores a record of a sorted tile: of a large item, in the source.
+fn store_sorted(i: u32, r: Record, is_large: bool) {
+    if is_large {
+        store_source(i, r);
+    } else {
+        store_target(i, r);
+    }
+}
+
 // Records are written to `target_keys`.
 
 @group(0) @binding(3) var<storage, read_write> target_keys: array<Key>;
@@ -180,9 +188,9 @@ fn store_target(i: u32, r: Record) {
     target_keys[i] = key_of(r);
 }
 
-// Lines of a tile of SORT_TILE records, EACH (16 or 32) in a line: one for each lane. FAR_BITS: the
-// bits of a line's number but for four, 0 to 4.
-const LINES: u32 = SORT_TILE / EACH;
+// Lines of a tile of SORT_TILE records: one for each lane. FAR_BITS: the bits of a line's number
+// but for four, 0 to 4.
+const LINES: u32 = SORT_TILE / 16u;
 
 // The distance of the lines of a far column; those of a near one are neighbours.
 const STRIDE: u32 = LINES / 16u;
@@ -235,6 +243,13 @@ fn word_place(line: u32, cell: u32) -> u32 {
     return (line ^ ((line >> 4u) & 1u)) * 16u + (cell ^ ((line >> 1u) & 15u));
 }
 
+// The places of these words of the tile, 16 in a line.
+fn word_places(words: vec4<u32>) -> vec4<u32> {
+    let cell = (words >> vec4<u32>(5u)) & vec4<u32>(15u);
+    let line = (words >> vec4<u32>(4u)) & vec4<u32>(16u);
+    return words ^ (cell | line);
+}
+
 // What the bits of a line's number flip in a place, and what they add. Bit 0 is flipped, since bit
 // 4 is, too.
 fn word_flips(line: vec4<u32>) -> vec4<u32> {
@@ -271,101 +286,85 @@ fn store(at: u32, cell: u32) {
     tile_words[at] = cell;
 }
 
-// Cells of one record.
-
-alias Cell = Record;
-
-fn fetch_cell(blocks: Blocks, lane: u32, i: u32) -> Cell {
-    return fetch(blocks, position_of(blocks, lane, i));
-}
-
-fn encode_cell(cell: Cell) -> Cell {
-    return encode_source(cell);
-}
-
-fn pad_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) -> Cell {
-    return pad(blocks, lane, i, cell);
-}
-
 struct Cells {
-    c0: Cell,
-    c1: Cell,
-    c2: Cell,
-    c3: Cell,
-    c4: Cell,
-    c5: Cell,
-    c6: Cell,
-    c7: Cell,
-    c8: Cell,
-    c9: Cell,
-    c10: Cell,
-    c11: Cell,
-    c12: Cell,
-    c13: Cell,
-    c14: Cell,
-    c15: Cell,
+    c0: Record,
+    c1: Record,
+    c2: Record,
+    c3: Record,
+    c4: Record,
+    c5: Record,
+    c6: Record,
+    c7: Record,
+    c8: Record,
+    c9: Record,
+    c10: Record,
+    c11: Record,
+    c12: Record,
+    c13: Record,
+    c14: Record,
+    c15: Record,
 }
 
 fn fetch_cells(blocks: Blocks, lane: u32) -> Cells {
     return Cells(
-        fetch_cell(blocks, lane, 0u),
-        fetch_cell(blocks, lane, 1u),
-        fetch_cell(blocks, lane, 2u),
-        fetch_cell(blocks, lane, 3u),
-        fetch_cell(blocks, lane, 4u),
-        fetch_cell(blocks, lane, 5u),
-        fetch_cell(blocks, lane, 6u),
-        fetch_cell(blocks, lane, 7u),
-        fetch_cell(blocks, lane, 8u),
-        fetch_cell(blocks, lane, 9u),
-        fetch_cell(blocks, lane, 10u),
-        fetch_cell(blocks, lane, 11u),
-        fetch_cell(blocks, lane, 12u),
-        fetch_cell(blocks, lane, 13u),
-        fetch_cell(blocks, lane, 14u),
-        fetch_cell(blocks, lane, 15u),
+        fetch(blocks, lane, position_of(blocks, lane, 0u)),
+        fetch(blocks, lane, position_of(blocks, lane, 1u)),
+        fetch(blocks, lane, position_of(blocks, lane, 2u)),
+        fetch(blocks, lane, position_of(blocks, lane, 3u)),
+        fetch(blocks, lane, position_of(blocks, lane, 4u)),
+        fetch(blocks, lane, position_of(blocks, lane, 5u)),
+        fetch(blocks, lane, position_of(blocks, lane, 6u)),
+        fetch(blocks, lane, position_of(blocks, lane, 7u)),
+        fetch(blocks, lane, position_of(blocks, lane, 8u)),
+        fetch(blocks, lane, position_of(blocks, lane, 9u)),
+        fetch(blocks, lane, position_of(blocks, lane, 10u)),
+        fetch(blocks, lane, position_of(blocks, lane, 11u)),
+        fetch(blocks, lane, position_of(blocks, lane, 12u)),
+        fetch(blocks, lane, position_of(blocks, lane, 13u)),
+        fetch(blocks, lane, position_of(blocks, lane, 14u)),
+        fetch(blocks, lane, position_of(blocks, lane, 15u)),
     );
 }
 
 fn encode_cells(cells: Cells) -> Cells {
     return Cells(
-        encode_cell(cells.c0),
-        encode_cell(cells.c1),
-        encode_cell(cells.c2),
-        encode_cell(cells.c3),
-        encode_cell(cells.c4),
-        encode_cell(cells.c5),
-        encode_cell(cells.c6),
-        encode_cell(cells.c7),
-        encode_cell(cells.c8),
-        encode_cell(cells.c9),
-        encode_cell(cells.c10),
-        encode_cell(cells.c11),
-        encode_cell(cells.c12),
-        encode_cell(cells.c13),
-        encode_cell(cells.c14),
-        encode_cell(cells.c15),
+        encode_source(cells.c0),
+        encode_source(cells.c1),
+        encode_source(cells.c2),
+        encode_source(cells.c3),
+        encode_source(cells.c4),
+        encode_source(cells.c5),
+        encode_source(cells.c6),
+        encode_source(cells.c7),
+        encode_source(cells.c8),
+        encode_source(cells.c9),
+        encode_source(cells.c10),
+        encode_source(cells.c11),
+        encode_source(cells.c12),
+        encode_source(cells.c13),
+        encode_source(cells.c14),
+        encode_source(cells.c15),
     );
 }
 
 fn pad_cells(blocks: Blocks, lane: u32, cells: Cells) -> Cells {
     return Cells(
-        pad_cell(blocks, lane, 0u, cells.c0),
-        pad_cell(blocks, lane, 1u, cells.c1),
-        pad_cell(blocks, lane, 2u, cells.c2),
-        pad_cell(blocks, lane, 3u, cells.c3),
-        pad_cell(blocks, lane, 4u, cells.c4),
-        pad_cell(blocks, lane, 5u, cells.c5),
-        pad_cell(blocks, lane, 6u, cells.c6),
-        pad_cell(blocks, lane, 7u, cells.c7),
-        pad_cell(blocks, lane, 8u, cells.c8),
-        pad_cell(blocks, lane, 9u, cells.c9),
-        pad_cell(blocks, lane, 10u, cells.c10),
-        pad_cell(blocks, lane, 11u, cells.c11),
-        pad_cell(blocks, lane, 12u, cells.c12),
-        pad_cell(blocks, lane, 13u, cells.c13),
-        pad_cell(blocks, lane, 14u, cells.c14),
-        pad_cell(blocks, lane, 15u, cells.c15),
+        pad(blocks, lane, 0u, cells.c0),
+        pad(blocks, lane, 1u, cells.c1),
+        pad(blocks, lane, 2u, cells.c2),
+        pad(blocks, lane, 3u, cells.c3),
+        pad(blocks, lane, 4u, cells.c4),
+        pad(blocks, lane, 5u, cells.c5),
+        pad(blocks, lane, 6u, cells.c6),
+        pad(blocks, lane, 7u, cells.c7),
+        pad(blocks, lane, 8u, cells.c8),
+        pad(blocks, lane, 9u, cells.c9),
+        pad(blocks, lane, 10u, cells.c10),
+        pad(blocks, lane, 11u, cells.c11),
+        pad(blocks, lane, 12u, cells.c12),
+        pad(blocks, lane, 13u, cells.c13),
+        pad(blocks, lane, 14u, cells.c14),
+        pad(blocks, lane, 15u, cells.c15),
     );
 }
 
@@ -411,7 +410,7 @@ fn store_cells(at: Places, cells: Cells) {
 
 // The position of record `i` of those that a lane fetches: a warp fetches contiguous records.
 fn position_of(blocks: Blocks, lane: u32, i: u32) -> u32 {
-    return select(blocks.low, blocks.high, i >= EACH / 2u) + i * LINES + lane;
+    return select(blocks.low, blocks.high, i >= 8u) + i * LINES + lane;
 }
 
 // Maps the fetched keys, where a sort has to.
@@ -847,7 +846,7 @@ fn sort_lines(blocks: Blocks, lane: u32) {
 // Fetches a tile and sorts it. `count`: SORT_TILE; of samples, which may be fewer, a power of two.
 fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     sort_lines(blocks, lane);
-    for (var k = 1u; (EACH << k) <= count; k++) {
+    for (var k = 1u; (16u << k) <= count; k++) {
         merge_columns(k, lane);
         workgroupBarrier();
         let at = line_at(lane);
@@ -856,57 +855,44 @@ fn sort_tile(blocks: Blocks, lane: u32, count: u32) {
     workgroupBarrier();
 }
 
-// A lane's part of the sorted records: cell i is record `i * LINES + lane`, as `position_of` says.
-fn load_part(lane: u32) -> Cells {
-    return load_cells(column_at(lane, STRIDE, 0u));
-}
-
-fn decode_cell(cell: Cell) -> Cell {
-    return decode_target(cell);
-}
-
-fn put_cell(blocks: Blocks, lane: u32, i: u32, cell: Cell) {
-    put_at(blocks, lane, i, cell);
-}
-
 fn decode_cells(cells: Cells) -> Cells {
     return Cells(
-        decode_cell(cells.c0),
-        decode_cell(cells.c1),
-        decode_cell(cells.c2),
-        decode_cell(cells.c3),
-        decode_cell(cells.c4),
-        decode_cell(cells.c5),
-        decode_cell(cells.c6),
-        decode_cell(cells.c7),
-        decode_cell(cells.c8),
-        decode_cell(cells.c9),
-        decode_cell(cells.c10),
-        decode_cell(cells.c11),
-        decode_cell(cells.c12),
-        decode_cell(cells.c13),
-        decode_cell(cells.c14),
-        decode_cell(cells.c15),
+        decode_target(cells.c0),
+        decode_target(cells.c1),
+        decode_target(cells.c2),
+        decode_target(cells.c3),
+        decode_target(cells.c4),
+        decode_target(cells.c5),
+        decode_target(cells.c6),
+        decode_target(cells.c7),
+        decode_target(cells.c8),
+        decode_target(cells.c9),
+        decode_target(cells.c10),
+        decode_target(cells.c11),
+        decode_target(cells.c12),
+        decode_target(cells.c13),
+        decode_target(cells.c14),
+        decode_target(cells.c15),
     );
 }
 
 fn put_cells(blocks: Blocks, lane: u32, cells: Cells) {
-    put_cell(blocks, lane, 0u, cells.c0);
-    put_cell(blocks, lane, 1u, cells.c1);
-    put_cell(blocks, lane, 2u, cells.c2);
-    put_cell(blocks, lane, 3u, cells.c3);
-    put_cell(blocks, lane, 4u, cells.c4);
-    put_cell(blocks, lane, 5u, cells.c5);
-    put_cell(blocks, lane, 6u, cells.c6);
-    put_cell(blocks, lane, 7u, cells.c7);
-    put_cell(blocks, lane, 8u, cells.c8);
-    put_cell(blocks, lane, 9u, cells.c9);
-    put_cell(blocks, lane, 10u, cells.c10);
-    put_cell(blocks, lane, 11u, cells.c11);
-    put_cell(blocks, lane, 12u, cells.c12);
-    put_cell(blocks, lane, 13u, cells.c13);
-    put_cell(blocks, lane, 14u, cells.c14);
-    put_cell(blocks, lane, 15u, cells.c15);
+    put_at(blocks, lane, 0u, cells.c0);
+    put_at(blocks, lane, 1u, cells.c1);
+    put_at(blocks, lane, 2u, cells.c2);
+    put_at(blocks, lane, 3u, cells.c3);
+    put_at(blocks, lane, 4u, cells.c4);
+    put_at(blocks, lane, 5u, cells.c5);
+    put_at(blocks, lane, 6u, cells.c6);
+    put_at(blocks, lane, 7u, cells.c7);
+    put_at(blocks, lane, 8u, cells.c8);
+    put_at(blocks, lane, 9u, cells.c9);
+    put_at(blocks, lane, 10u, cells.c10);
+    put_at(blocks, lane, 11u, cells.c11);
+    put_at(blocks, lane, 12u, cells.c12);
+    put_at(blocks, lane, 13u, cells.c13);
+    put_at(blocks, lane, 14u, cells.c14);
+    put_at(blocks, lane, 15u, cells.c15);
 }
 
 fn put_at(blocks: Blocks, lane: u32, i: u32, r: Record) {
@@ -918,13 +904,24 @@ fn put_at(blocks: Blocks, lane: u32, i: u32, r: Record) {
     }
 }
 
-// Writes the sorted records to the target.
+// Writes the sorted records to the target: cell i of a lane's column is record `i * LINES + lane`,
+// as `position_of` says.
 fn put_tile(blocks: Blocks, lane: u32) {
-    var cells = load_part(lane);
+    var cells = load_cells(column_at(lane, STRIDE, 0u));
     if maps_target() && !blocks.is_large {
         cells = decode_cells(cells);
     }
     put_cells(blocks, lane, cells);
+}
+
+// Lanes fetch records from positions to which other lanes store.
+
+fn fetch(blocks: Blocks, lane: u32, position: u32) -> Record {
+    return load_source(clamp(position, blocks.start, blocks.end - 1u));
+}
+
+fn end_fetches(blocks: Blocks) {
+    storageBarrier();
 }
 
 // Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/io, samplesort/maps,
@@ -996,10 +993,6 @@ struct Blocks {
     is_even: bool,
 }
 
-fn fetch(blocks: Blocks, position: u32) -> Record {
-    return load_source(clamp(position, blocks.start, blocks.end - 1u));
-}
-
 // Replaces a fetched record with padding. Only the tile's first row has positions before the item,
 // so only `padded_first` checks for these.
 fn padded(blocks: Blocks, position: u32, r: Record) -> Record {
@@ -1010,14 +1003,9 @@ fn padded_first(blocks: Blocks, position: u32, r: Record) -> Record {
     return pick(padded(blocks, position, r), FIRST, position < blocks.start);
 }
 
-// Stores a sorted record: in the source if the item is larger than a tile.
 fn put(blocks: Blocks, position: u32, r: Record) {
     if position < blocks.end {
-        if blocks.is_large {
-            store_source(position, r);
-        } else {
-            store_target(position, r);
-        }
+        store_sorted(position, r, blocks.is_large);
     }
 }
 
@@ -1029,8 +1017,7 @@ fn put_first(blocks: Blocks, position: u32, r: Record) {
 
 fn sort_blocks(blocks: Blocks, lane: u32) {
     sort_tile(blocks, lane, SORT_TILE);
-    // Lanes store to positions that other lanes have fetched from.
-    storageBarrier();
+    end_fetches(blocks);
     put_tile(blocks, lane);
 }
 
