@@ -12,7 +12,7 @@
 
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
-    Comparator, Detail, Error, Field, KeyType, Keys, Options, Payload, PreparedSort,
+    Comparator, Detail, Error, Field, KeyType, Keys, Options, Payload, PreparedSort, Runs,
     SegmentedSortJob, SortJob, Sorter, WideKey, wgpu,
 };
 
@@ -25,18 +25,25 @@ type Kind = (
     fn(&Sorter, &Buffers) -> Result<PreparedSort, Error>,
 );
 
-/// The buffers of all kinds. The contents of the first three are restored before each run.
+/// The buffers of all kinds. The contents of the first four are restored before each run.
 struct Buffers {
     len: u64,
     keys: wgpu::Buffer,
     values: wgpu::Buffer,
     rows: wgpu::Buffer,
+    /// Numbers below the number of records.
+    cells: wgpu::Buffer,
     sorted: wgpu::Buffer,
     sorted_rows: wgpu::Buffer,
     count: wgpu::Buffer,
+    found: wgpu::Buffer,
     /// Segment offsets: of a thousand segments, and of segments with ten records.
     few: wgpu::Buffer,
     many: wgpu::Buffer,
+    /// Sorted keys, and a quarter as many to look for: in order, and in any.
+    in_order: wgpu::Buffer,
+    needles: [wgpu::Buffer; 2],
+    table: wgpu::Buffer,
     comparators: [Comparator; 3],
 }
 
@@ -80,6 +87,25 @@ const KINDS: &[Kind] = &[
     }),
     ("indirect count: none", |s, b| {
         s.prepare(&keys(b).len_from(b.count.slice(8..)))
+    }),
+    ("runs: starts and lengths", |s, b| {
+        s.prepare(&keys(b).runs(runs(b)))
+    }),
+    ("unique", |s, b| {
+        s.prepare(&keys(b).unique(&b.sorted, &b.found))
+    }),
+    ("runs of sorted keys", |s, b| {
+        s.prepare(&in_order(b).runs(runs(b)))
+    }),
+    ("cell numbers", |s, b| s.prepare(&cells(b))),
+    ("cell numbers, starts of as many cells", |s, b| {
+        s.prepare(&cells(b).starts_of(&b.table, b.len as u32))
+    }),
+    ("lower_bound of a quarter, in order", |s, b| {
+        s.prepare(&in_order(b).lower_bound(&b.needles[0], b.len / 4, &b.table))
+    }),
+    ("lower_bound of a quarter, at random", |s, b| {
+        s.prepare(&in_order(b).lower_bound(&b.needles[1], b.len / 4, &b.table))
     }),
     ("payload of 16 bytes", |s, b| {
         s.prepare(&keys(b).payload(Payload::new(&b.rows, 16)))
@@ -160,6 +186,21 @@ fn keys(buffers: &Buffers) -> SortJob<'_> {
     SortJob::new(Keys::new(&buffers.keys, KeyType::U32), buffers.len)
 }
 
+/// The room of the rows is as good as any.
+fn runs(buffers: &Buffers) -> Runs<'_> {
+    Runs::new(&buffers.found)
+        .starts(&buffers.sorted)
+        .lengths(&buffers.sorted_rows)
+}
+
+fn cells(buffers: &Buffers) -> SortJob<'_> {
+    SortJob::new(Keys::new(&buffers.cells, KeyType::U32), buffers.len)
+}
+
+fn in_order(buffers: &Buffers) -> SortJob<'_> {
+    SortJob::of_sorted(Keys::new(&buffers.in_order, KeyType::U32), buffers.len)
+}
+
 fn packed(buffers: &Buffers, key: KeyType) -> SortJob<'_> {
     SortJob::new(Keys::new(&buffers.keys, key), buffers.len)
 }
@@ -233,19 +274,33 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
         Comparator::new(TWO_FIELDS)?,
         Comparator::wide(4, WideKey::LeastFirst)?,
     ];
+    let mut in_order = noise(len);
+    let needles: Vec<u32> = in_order.iter().step_by(4).map(|&key| !key).collect();
+    let cell_numbers: Vec<u32> = (in_order.iter())
+        .map(|&key| (u64::from(key) * len >> 32) as u32)
+        .collect();
+    in_order.sort_unstable();
+    let mut ordered_needles = needles.clone();
+    ordered_needles.sort_unstable();
     let buffers = Buffers {
         len,
         keys: buffer(sorter, len),
         values: buffer(sorter, len),
         rows: buffer(sorter, 4 * len),
+        cells: buffer(sorter, len),
         sorted: buffer(sorter, len),
         sorted_rows: buffer(sorter, 4 * len),
         count: filled(sorter, &[len as u32, (len / 100) as u32, 0]),
+        found: buffer(sorter, 4),
         few: filled(sorter, &every(len.div_ceil(FEW))),
         many: filled(sorter, &every(10)),
+        in_order: filled(sorter, &in_order),
+        needles: [filled(sorter, &ordered_needles), filled(sorter, &needles)],
+        table: buffer(sorter, len + 1),
         comparators,
     };
     let contents = filled(sorter, &noise(4 * len));
+    let cell_numbers = filled(sorter, &cell_numbers);
     // Other keys, to keep the device busy.
     let other = buffer(sorter, 1 << 20);
     let busy = sorter.prepare(&SortJob::new(Keys::new(&other, KeyType::U32), 1 << 20))?;
@@ -262,6 +317,8 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
             for to in [&buffers.keys, &buffers.values, &buffers.rows] {
                 encoder.copy_buffer_to_buffer(&contents, 0, to, 0, to.size());
             }
+            let cells = &buffers.cells;
+            encoder.copy_buffer_to_buffer(&cell_numbers, 0, cells, 0, cells.size());
             for _ in 0..if is_gpu { 40 } else { 0 } {
                 busy.record(&mut encoder);
             }

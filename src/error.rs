@@ -24,6 +24,23 @@ pub enum BufferRole {
     Offsets,
     /// The result of [`Sorter::prepare_is_sorted`](crate::Sorter::prepare_is_sorted).
     Found,
+    /// The number of runs: [`Runs::new`](crate::Runs::new).
+    RunCount,
+    /// The starts of runs: [`Runs::starts`](crate::Runs::starts).
+    RunStarts,
+    /// The lengths of runs: [`Runs::lengths`](crate::Runs::lengths).
+    RunLengths,
+    /// The keys of runs: [`Runs::keys`](crate::Runs::keys).
+    RunKeys,
+    /// The rows of runs' first records, of the payload of the same number:
+    /// [`Payload::firsts`](crate::Payload::firsts).
+    RunPayload(u8),
+    /// The starts of cells: [`SortJob::starts_of`](crate::SortJob::starts_of).
+    Cells,
+    /// The keys to search for: [`SortJob::lower_bound`](crate::SortJob::lower_bound).
+    Needles,
+    /// Their places: [`SortJob::lower_bound`](crate::SortJob::lower_bound).
+    Places,
     /// The composed records in scratch memory.
     Scratch,
     /// The source of [`Sorter::download`](crate::Sorter::download).
@@ -45,6 +62,14 @@ impl fmt::Display for BufferRole {
             Self::Count => f.write_str("record count"),
             Self::Offsets => f.write_str("segment offsets"),
             Self::Found => f.write_str("is_sorted result"),
+            Self::RunCount => f.write_str("run count"),
+            Self::RunStarts => f.write_str("run starts"),
+            Self::RunLengths => f.write_str("run lengths"),
+            Self::RunKeys => f.write_str("run keys"),
+            Self::RunPayload(number) => write!(f, "run payload {number}"),
+            Self::Cells => f.write_str("cell starts"),
+            Self::Needles => f.write_str("needles"),
+            Self::Places => f.write_str("places"),
             Self::Scratch => f.write_str("scratch"),
             Self::Download => f.write_str("downloaded"),
             Self::Values => f.write_str("values"),
@@ -199,6 +224,13 @@ pub enum Error {
         /// The other role.
         second: BufferRole,
     },
+    /// Something is to be found among sorted keys, and there are none: see
+    /// [`SortJob::runs`](crate::SortJob::runs).
+    #[error("runs, cells and places are found where all keys lie in order, but {0}")]
+    NotInOrder(&'static str),
+    /// Cells are not numbered by keys of this type.
+    #[error("cells are numbered by unsigned keys, not {0}")]
+    NoCells(KeyType),
     /// Prefix sums do not support this type.
     #[error("prefix sums support u32, i32 and f32, not {0}")]
     NoSums(KeyType),

@@ -4,7 +4,7 @@
 use crate::comparator::Comparator;
 use crate::error::{BufferRole, Error};
 use crate::key::KeyType;
-use crate::layout::{Column, Output, SortLayout, Structs};
+use crate::layout::{self, Column, Output, SortLayout, Structs};
 use crate::order::Order;
 use std::ops::Range;
 
@@ -129,6 +129,40 @@ pub struct BufferSort<R> {
     pub count: Option<R>,
     /// The offsets of segments, and their number.
     pub segments: Option<(R, u32)>,
+    /// Whether the keys are in order already, so that nothing is sorted.
+    pub is_sorted: bool,
+    /// Where the runs of equal keys are written.
+    pub runs: Option<Runs<R>>,
+    /// Where the first record of each cell is written, and the number of cells.
+    pub cells: Option<(R, u32)>,
+    /// Keys whose places among the sorted ones are written.
+    pub search: Option<Search<R>>,
+}
+
+/// Where the runs of equal keys are written.
+#[derive(Clone, Debug)]
+pub struct Runs<R> {
+    /// Their number.
+    pub count: R,
+    /// The first record of each.
+    pub starts: Option<R>,
+    /// The records of each.
+    pub lengths: Option<R>,
+    /// The key of each.
+    pub keys: Option<R>,
+}
+
+/// Keys whose places among the sorted ones are written.
+#[derive(Clone, Debug)]
+pub struct Search<R> {
+    /// The keys, as many as there are places.
+    pub needles: R,
+    /// Their number.
+    pub len: u64,
+    /// Their places.
+    pub places: R,
+    /// Whether equal records are before the place.
+    pub is_upper: bool,
 }
 
 /// Where sorted keys or structs are written.
@@ -153,6 +187,8 @@ pub struct Payload<R> {
     pub output: Option<R>,
     /// Whether rows of equal keys may change their order.
     pub unstable: bool,
+    /// Where the row of each run's first record is written.
+    pub firsts: Option<R>,
 }
 
 /// Where a field is in an array of structs, in bytes.
@@ -198,6 +234,10 @@ impl<R> BufferSort<R> {
             range: None,
             count: None,
             segments: None,
+            is_sorted: false,
+            runs: None,
+            cells: None,
+            search: None,
         }
     }
 
@@ -271,7 +311,101 @@ impl<R: AsSpan> BufferSort<R> {
             layout.segments = Some(*count);
             layout.offsets_first = word(role, range)?;
         }
+        layout.is_sorted = self.is_sorted;
+        layout.found = self.found(limit)?;
         Ok(layout)
+    }
+
+    /// What is found among the sorted keys.
+    fn found(&self, limit: u64) -> Result<layout::Found, Error> {
+        let mut found = layout::Found::default();
+        if self.runs.is_none() && self.payload.iter().any(|payload| payload.firsts.is_some()) {
+            return Err(Error::NotInOrder(
+                "no runs are asked for, whose first rows are",
+            ));
+        }
+        if self.runs.is_none() && self.cells.is_none() && self.search.is_none() {
+            return Ok(found);
+        }
+        self.check_order()?;
+        let word = |role, range: &R| range.span().first_unit(role, 4);
+        if let Some(runs) = &self.runs {
+            let words = |role, range: &Option<R>| {
+                let first = |range: &R| {
+                    self.check_records(role, range, 4, limit)?;
+                    word(role, range)
+                };
+                range.as_ref().map(first).transpose()
+            };
+            let key = |range: &R| {
+                let (role, bytes) = (BufferRole::RunKeys, self.key.bytes());
+                self.check_records(role, range, bytes, limit)?;
+                range.span().first_unit(role, bytes)
+            };
+            found.runs = Some(layout::Runs {
+                count_at: word(BufferRole::RunCount, &runs.count)?,
+                starts: words(BufferRole::RunStarts, &runs.starts)?,
+                lengths: words(BufferRole::RunLengths, &runs.lengths)?,
+                keys: runs.keys.as_ref().map(key).transpose()?,
+            });
+        }
+        if let Some((range, cells)) = &self.cells {
+            if !self.key.is_unsigned() {
+                return Err(Error::NoCells(self.key));
+            }
+            let role = BufferRole::Cells;
+            let bytes = u128::from(*cells) * 4 + 4 + u128::from(range.span().unaligned());
+            check_bound(role, bytes, limit)?;
+            found.cells = Some(layout::Cells {
+                cells: *cells,
+                first: word(role, range)?,
+            });
+        }
+        if let Some(search) = &self.search {
+            let bytes = |bytes: u64, range: &R| {
+                u128::from(search.len) * u128::from(bytes) + u128::from(range.span().unaligned())
+            };
+            let (needles, places) = (BufferRole::Needles, BufferRole::Places);
+            check_bound(places, bytes(4, &search.places), limit)?;
+            let key = self.key.bytes();
+            // Kernels number the needles, and those of 8 bits are four to a word.
+            let countable = limit.min(u64::from(u32::MAX) * key);
+            check_bound(needles, bytes(key, &search.needles), countable)?;
+            found.search = Some(layout::Search {
+                // Their places have been counted.
+                len: search.len as u32,
+                first: search.needles.span().first_unit(needles, key)?,
+                places: word(places, &search.places)?,
+                is_upper: search.is_upper,
+            });
+        }
+        Ok(found)
+    }
+
+    /// Fails if the keys do not all lie in order once they are sorted.
+    fn check_order(&self) -> Result<(), Error> {
+        let keeps_keys = matches!(self.output, Destination::None) && !self.is_sorted;
+        let why = if self.comparator.is_some() {
+            "a comparator orders structs without keys"
+        } else if self.segments.is_some() {
+            "each segment is in order by itself"
+        } else if self.range.is_some() {
+            "only some ranks are sorted"
+        } else if keeps_keys && self.indices.is_none() && self.payload.is_empty() {
+            "neither keys nor anything else is sorted"
+        } else {
+            return match (&self.output, self.field) {
+                // Fields are numbered as keys.
+                (Destination::Buffer(range), Some(_)) => {
+                    range
+                        .span()
+                        .first_unit(BufferRole::Output, self.key.bytes())?;
+                    Ok(())
+                }
+                _ => Ok(()),
+            };
+        };
+        Err(Error::NotInOrder(why))
     }
 
     /// The columns of the layout: one for each payload buffer.
@@ -284,7 +418,7 @@ impl<R: AsSpan> BufferSort<R> {
             });
         }
         let column = |(i, payload): (usize, &Payload<R>)| {
-            let [role, to] = payload_roles(i);
+            let [role, to, firsts] = payload_roles(i);
             if payload.bytes == 0 || !payload.bytes.is_multiple_of(4) {
                 return Err(Error::InvalidOption {
                     name: "bytes of a payload row",
@@ -305,6 +439,11 @@ impl<R: AsSpan> BufferSort<R> {
                     .map(|range| first(to, range))
                     .transpose()?,
                 unstable: payload.unstable,
+                firsts: payload
+                    .firsts
+                    .as_ref()
+                    .map(|range| first(firsts, range))
+                    .transpose()?,
             })
         };
         self.payload.iter().enumerate().map(column).collect()
@@ -397,11 +536,14 @@ impl<R: AsSpan> BufferSort<R> {
             add(BufferRole::Indices, range, self.len * 4)?;
         }
         for (i, payload) in self.payload.iter().enumerate() {
-            let [role, to] = payload_roles(i);
+            let [role, to, firsts] = payload_roles(i);
             let bytes = self.len * u64::from(payload.bytes);
             add(role, &payload.rows, bytes)?;
             if let Some(range) = &payload.output {
                 add(to, range, bytes)?;
+            }
+            if let Some(range) = &payload.firsts {
+                add(firsts, range, bytes)?;
             }
         }
         if let Some(range) = &self.count {
@@ -411,16 +553,38 @@ impl<R: AsSpan> BufferSort<R> {
             // A binding is never empty, even without segments.
             add(BufferRole::Offsets, range, u64::from(*count).max(1) * 4)?;
         }
+        if let Some(runs) = &self.runs {
+            add(BufferRole::RunCount, &runs.count, 4)?;
+            for (role, range, bytes) in [
+                (BufferRole::RunStarts, &runs.starts, 4),
+                (BufferRole::RunLengths, &runs.lengths, 4),
+                (BufferRole::RunKeys, &runs.keys, self.key.bytes()),
+            ] {
+                if let Some(range) = range {
+                    add(role, range, self.len * bytes)?;
+                }
+            }
+        }
+        if let Some((range, cells)) = &self.cells {
+            add(BufferRole::Cells, range, u64::from(*cells) * 4 + 4)?;
+        }
+        // A binding is never empty.
+        if let Some(search) = self.search.as_ref().filter(|search| search.len > 0) {
+            let bytes = search.len * self.key.bytes();
+            add(BufferRole::Needles, &search.needles, bytes)?;
+            add(BufferRole::Places, &search.places, search.len * 4)?;
+        }
         Ok(bindings)
     }
 }
 
-/// The roles of a payload and of its output.
-const fn payload_roles(number: usize) -> [BufferRole; 2] {
+/// The roles of a payload, of its output, and of the rows of runs' first records.
+const fn payload_roles(number: usize) -> [BufferRole; 3] {
     // `BufferSort::columns` has checked that there are at most 64.
     let number = number as u8;
     [
         BufferRole::Payload(number),
         BufferRole::PayloadOutput(number),
+        BufferRole::RunPayload(number),
     ]
 }

@@ -128,6 +128,11 @@ impl KeyType {
         }
     }
 
+    /// Whether keys are natural numbers.
+    pub(crate) const fn is_unsigned(self) -> bool {
+        matches!(self, Self::U8 | Self::U16 | Self::U32 | Self::U64)
+    }
+
     /// The type of whole words that sorts keys of this type in its upper bits.
     pub(crate) const fn widened(self) -> Self {
         match self {

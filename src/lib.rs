@@ -51,6 +51,8 @@
 //! | several sorts that share scratch memory | [`Scratch`] |
 //! | your own encoder or compute pass | [`PreparedSort::record`], [`PreparedSort::record_in_pass`] |
 //! | a result to read back | [`Sorter::download`] |
+//! | runs of equal keys, each key once, the starts of cells, the places of other keys | [`SortJob::runs`], [`SortJob::unique`], [`SortJob::starts_of`], [`SortJob::lower_bound`] |
+//! | the same in a buffer that is sorted already | [`SortJob::of_sorted`] |
 //! | keys that may be sorted already | [`Sorter::is_sorted_until`], [`Sorter::prepare_is_sorted`] |
 //! | the time of each phase | [`PreparedSort::profile`], [`Sorter::profile`] |
 //! | the time of each phase, in your own encoder | [`PreparedSort::record_timed`] |
@@ -76,7 +78,7 @@
 //! # Not supported
 //!
 //! - Merging sorted buffers: copy them into one buffer and sort it.
-//! - Removing duplicates, and run-length encoding.
+//! - Runs of structs by a comparator, and within segments.
 //! - A partial sort of each segment: segments are sorted as a whole, and the top k of a segment are
 //!   its first k.
 //! - A comparator with segments: add a field for the segment, and compare that first.
@@ -154,7 +156,7 @@ pub use recording::Phase;
 pub use samplesort::Tuning;
 #[cfg(feature = "gpu")]
 pub use sorter::{
-    Keys, Payload, PreparedSort, Scratch, Segmented, SegmentedSortJob, SortJob, Sorter, Whole,
+    Keys, Payload, PreparedSort, Runs, Scratch, Segmented, SegmentedSortJob, SortJob, Sorter, Whole,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

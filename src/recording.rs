@@ -45,6 +45,10 @@ pub enum Phase {
     Gather,
     /// Compares neighbouring keys.
     IsSorted,
+    /// Finds the runs of equal keys among sorted ones.
+    Runs,
+    /// Finds the places of other keys, or of cells, among sorted keys.
+    Search,
     /// Prefix sums: each tile's sums.
     TileSums,
     /// Prefix sums: the tiles' offsets.
@@ -72,6 +76,8 @@ impl Phase {
             Self::Decode => "decode",
             Self::Gather => "gather",
             Self::IsSorted => "is sorted",
+            Self::Runs => "runs",
+            Self::Search => "search",
             Self::TileSums => "tile sums",
             Self::TileOffsets => "tile offsets",
             Self::PrefixSums => "prefix sums",
@@ -169,6 +175,30 @@ pub enum Buffer {
     Items,
     /// The number of keys from the first one that is out of order to the end.
     OutOfOrder,
+    /// The number of runs of equal keys: a user buffer, not read.
+    RunCount,
+    /// The first record of each run: a user buffer, not read; or scratch memory.
+    RunStarts,
+    /// The number of records of each run: a user buffer, not read.
+    RunLengths,
+    /// The key of each run: a user buffer, not read.
+    RunKeys,
+    /// The payload row of each run's first record: a user buffer, not read.
+    RunPayload(u8),
+    /// The same of packed keys: mapped, a word for each.
+    RunWords,
+    /// The heads of runs in each tile of records; later, those before it.
+    RunTiles,
+    /// The first record of each cell: a user buffer, not read.
+    Cells,
+    /// The first records of some cells, between which those of the others are.
+    CellBounds,
+    /// Keys to search for: a user buffer, not written.
+    Needles,
+    /// The place of each of them among the sorted keys: a user buffer, not read.
+    Places,
+    /// Some of the sorted keys, mapped, between which the others are searched.
+    SearchIndex,
     /// The color of each value of prefix sums: a user buffer, not written.
     Colors,
     /// The sums of each tile, a row per color; later the tiles' offsets.
@@ -195,6 +225,11 @@ impl Buffer {
             | Self::SegmentRanks
             | Self::ScratchRows
             | Self::Splitters
+            | Self::RunKeys
+            | Self::RunPayload(_)
+            | Self::RunWords
+            | Self::Needles
+            | Self::SearchIndex
             | Self::Colors
             | Self::Sums => true,
             Self::Ranks(_)
@@ -208,6 +243,13 @@ impl Buffer {
             | Self::TileTable
             | Self::Segments(_)
             | Self::Items
+            | Self::RunCount
+            | Self::RunStarts
+            | Self::RunLengths
+            | Self::RunTiles
+            | Self::Cells
+            | Self::CellBounds
+            | Self::Places
             | Self::OutOfOrder => false,
         }
     }
@@ -245,6 +287,14 @@ impl From<BufferRole> for Buffer {
             BufferRole::Count => Self::Count,
             BufferRole::Offsets => Self::Offsets,
             BufferRole::Found => Self::OutOfOrder,
+            BufferRole::RunCount => Self::RunCount,
+            BufferRole::RunStarts => Self::RunStarts,
+            BufferRole::RunLengths => Self::RunLengths,
+            BufferRole::RunKeys => Self::RunKeys,
+            BufferRole::RunPayload(number) => Self::RunPayload(number),
+            BufferRole::Cells => Self::Cells,
+            BufferRole::Needles => Self::Needles,
+            BufferRole::Places => Self::Places,
             BufferRole::Colors => Self::Colors,
             BufferRole::Scratch => Self::Scratch,
             BufferRole::Keys | BufferRole::Values | BufferRole::Download => Self::Keys,
@@ -281,6 +331,18 @@ impl fmt::Display for Buffer {
             Self::Segments(parity) => write!(f, "segments.{parity}"),
             Self::Items => f.write_str("items"),
             Self::OutOfOrder => f.write_str("out_of_order"),
+            Self::RunCount => f.write_str("run_count"),
+            Self::RunStarts => f.write_str("run_starts"),
+            Self::RunLengths => f.write_str("run_lengths"),
+            Self::RunKeys => f.write_str("run_keys"),
+            Self::RunPayload(number) => write!(f, "run_payload.{number}"),
+            Self::RunWords => f.write_str("run_words"),
+            Self::RunTiles => f.write_str("run_tiles"),
+            Self::Cells => f.write_str("cells"),
+            Self::CellBounds => f.write_str("cell_bounds"),
+            Self::Needles => f.write_str("needles"),
+            Self::Places => f.write_str("places"),
+            Self::SearchIndex => f.write_str("search_index"),
             Self::Colors => f.write_str("colors"),
             Self::Sums => f.write_str("sums"),
         }
@@ -361,7 +423,7 @@ pub struct Recording {
     /// Bytes of every scratch buffer: not of [`Buffer::Parameters`], nor of the user buffers
     /// [`Buffer::Keys`], [`Buffer::Output`], [`Buffer::Values`], [`Buffer::Payload`],
     /// [`Buffer::PayloadOutput`], [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`],
-    /// nor of [`Buffer::OutOfOrder`] if the user owns it.
+    /// nor of [`Buffer::OutOfOrder`] and what is found among sorted keys if the user owns it.
     pub buffers: BTreeMap<Buffer, u64>,
 }
 
@@ -419,6 +481,14 @@ impl Recording {
             buffer.resize(end, 0);
         }
         Ok(blocks)
+    }
+
+    /// The number of a step's block in [`Buffer::Parameters`]; `None` if it has none.
+    #[must_use]
+    pub fn block(&self, step: &Step) -> Option<usize> {
+        let at = self.steps.iter().position(|other| other == step)?;
+        let before = self.steps[..at].iter().filter(|step| step.is_counted());
+        step.is_counted().then(|| before.count())
     }
 
     /// The steps of each submission, short enough for a driver's watchdog: together they move a few

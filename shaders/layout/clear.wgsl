@@ -1,6 +1,6 @@
 // Uses layout/each_item, layout/params, lib/workgroup.
 //
-// CLEAR: writes params.words words of 0 to `destination`.
+// CLEAR: writes params.words words of 0 to `destination`, from word destination_first on.
 //
 // A lane writes 8 words, LANES apart.
 //
@@ -10,6 +10,6 @@
 
 fn item(i: u32) {
     if i < params.words {
-        destination[i] = 0u;
+        destination[params.destination_first + i] = 0u;
     }
 }

@@ -9,13 +9,22 @@
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 
-// The mapped key of a record. A packed key is in the upper bits of the word.
-fn load_key(i: u32) -> vec2<u32> {
+// The key of a record as it lies. A packed key is in the upper bits of the word.
+fn raw_key(i: u32) -> vec2<u32> {
     let at = params.key_first + i * params.key_stride;
     let bits = 32u >> params.key_shift;
     let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
-    let word = (source[at >> params.key_shift] >> shift) << (32u - bits);
-    return vec2<u32>(encode_key(word, key_sign(), key_flip()), 0u);
+    return vec2<u32>((source[at >> params.key_shift] >> shift) << (32u - bits), 0u);
+}
+
+// Whether a record has another key than the one before it.
+fn differs_from_last(i: u32) -> bool {
+    return raw_key(i).x != raw_key(max(i, 1u) - 1u).x;
+}
+
+// The mapped key of a record.
+fn load_key(i: u32) -> vec2<u32> {
+    return vec2<u32>(encode_key(raw_key(i).x, key_sign(), key_flip()), 0u);
 }
 
 // ---- wide_keys
@@ -26,8 +35,20 @@ fn load_key(i: u32) -> vec2<u32> {
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 
-// The mapped key of a record: the low word and the high word.
-fn load_key(i: u32) -> vec2<u32> {
+// The key of a record as it lies: the low word and the high word.
+fn raw_key(i: u32) -> vec2<u32> {
     let at = 2u * (params.key_first + i * params.key_stride);
-    return encode_key(vec2<u32>(source[at], source[at + 1u]), key_sign(), key_flip());
+    return vec2<u32>(source[at], source[at + 1u]);
+}
+
+// Whether a record has another key than the one before it.
+fn differs_from_last(i: u32) -> bool {
+    let own = raw_key(i);
+    let last = raw_key(max(i, 1u) - 1u);
+    return (own.x != last.x) | (own.y != last.y);
+}
+
+// The mapped key of a record.
+fn load_key(i: u32) -> vec2<u32> {
+    return encode_key(raw_key(i), key_sign(), key_flip());
 }

@@ -27,10 +27,30 @@ struct Params {
     // The first words of the rows to move.
     source_first: u32,
     destination_first: u32,
+    // The rows at the source, and the first word of their order.
+    rows: u32,
+    order_first: u32,
     // Counting sort: possible keys; 32 minus the bits of a key; tables.
     bins: u32,
     unused: u32,
     tables: u32,
+    // Runs: tiles of records, and the most runs that are written.
+    tiles: u32,
+    room: u32,
+    // Searches: needles, and whether equal records are before a needle's place. For cells: one more
+    // than the last one, the distance of two needles, and the number of records of a workgroup's
+    // cells from which on these are searched, and not read.
+    needles: u32,
+    is_upper: u32,
+    cells: u32,
+    cell_step: u32,
+    searched_from: u32,
+    // The map of the keys that runs write and searches look for. That of the keys that are read is
+    // another one if these are encoded.
+    user_sign_low: u32,
+    user_sign_high: u32,
+    user_flip_low: u32,
+    user_flip_high: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -41,4 +61,12 @@ fn key_sign() -> vec2<u32> {
 
 fn key_flip() -> vec2<u32> {
     return vec2<u32>(params.flip_low, params.flip_high);
+}
+
+fn user_sign() -> vec2<u32> {
+    return vec2<u32>(params.user_sign_low, params.user_sign_high);
+}
+
+fn user_flip() -> vec2<u32> {
+    return vec2<u32>(params.user_flip_low, params.user_flip_high);
 }

@@ -2,13 +2,13 @@
 
 // ---- by_index
 
-// A permutation: `order` has the row for each rank.
+// `order`: from word order_first on, the row for each rank. There are params.rows.
 
 @group(0) @binding(3) var<storage, read> order: array<u32>;
 
 fn row_at(rank: u32) -> u32 {
     // Clamped: the user may overwrite the indices between two submissions of a sort.
-    return min(order[rank], params.len - 1u);
+    return min(order[params.order_first + rank], params.rows - 1u);
 }
 
 // ---- in_place

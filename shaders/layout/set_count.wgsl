@@ -4,14 +4,15 @@
 // dispatches (indirect count).
 //
 // `counts`: the user buffer. `parameters`: a block of BLOCK words for each dispatch. The first word
-// of a block becomes the number of records, at most the capacity `room`.
+// of some blocks becomes the number of records, at most the capacity `room`.
 //
 // One workgroup; a lane has every LANES-th block.
 //
 // No workgroup memory.
 
 struct Params {
-    // Blocks.
+    // The first block, and how many there are.
+    first_block: u32,
     blocks: u32,
     // The word of `counts` to read, and the capacity of the buffers in records.
     count_at: u32,
@@ -26,6 +27,6 @@ struct Params {
 fn main(@builtin(local_invocation_index) lane: u32) {
     let count = min(counts[params.count_at], params.room);
     for (var block = lane; block < params.blocks; block += LANES) {
-        parameters[block * BLOCK] = count;
+        parameters[(params.first_block + block) * BLOCK] = count;
     }
 }

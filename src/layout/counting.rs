@@ -36,7 +36,6 @@ impl Composer<'_> {
         let tables = (MOST_BINS / bins).max(1);
         let words = bins * tables;
         let parameters = LayoutParams {
-            words,
             bins,
             unused: 32 - bits,
             tables,
@@ -47,8 +46,7 @@ impl Composer<'_> {
             .recording
             .reserve(Buffer::GroupSums, u64::from(bins) * 4);
         let phase = Phase::CountingSort;
-        let cleared = [("destination", counts)];
-        self.step(phase, &kernels::clear(), &cleared, parameters, words.into());
+        self.clear(phase, counts, (0, words));
         let kernel = kernels::count_keys();
         for (first, end) in parts(len.div_ceil(COUNTED), COUNTED, limits) {
             self.recording.steps.push(Step {

@@ -1,7 +1,7 @@
 //! The steps before and after a sort of words.
 
 use super::kernels::{self, LayoutParams, MOVED};
-use super::{LayoutSort, Rows, SortLayout};
+use super::{LayoutSort, Rows, SortLayout, count_step};
 use crate::device::{DeviceLimits, grid, parts};
 use crate::key::KeyMap;
 use crate::recording::{Buffer, Phase, Recording, Step};
@@ -113,7 +113,7 @@ impl<'a> Composer<'a> {
 
         // The scratch memory of the sort is free again.
         let indices = self.index_buffer(Buffer::ScratchValues);
-        self.move_rows(whole(by_keys), whole(indices), 1, Some(ranks));
+        self.move_rows(whole(by_keys), whole(indices), 1, Some(whole(ranks)));
         self.payload(indices);
         if let Some(to) = self.layout().key_output() {
             // 64-bit keys have two words each.
@@ -148,11 +148,11 @@ impl<'a> Composer<'a> {
     /// scratch memory.
     fn column(&mut self, from: Rows, words: u32, to: Rows, indices: Buffer) {
         if from.buffer != to.buffer {
-            self.move_rows(from, to, words, Some(indices));
+            self.move_rows(from, to, words, Some(whole(indices)));
             return;
         }
         let scratch = whole(self.reserve(Buffer::ScratchRows, words));
-        self.move_rows(from, scratch, words, Some(indices));
+        self.move_rows(from, scratch, words, Some(whole(indices)));
         self.move_rows(scratch, to, words, None);
     }
 
@@ -288,17 +288,59 @@ impl<'a> Composer<'a> {
         source_stride: u32,
         to: Rows,
     ) {
+        let parameters = LayoutParams {
+            source_stride,
+            ..self.parameters()
+        };
+        self.decode_with(kernel, from, parameters, to);
+    }
+
+    /// Writes `parameters.len` keys of 8, 16 or 32 bits.
+    pub(super) fn decode_with(
+        &mut self,
+        kernel: &Kernel,
+        from: (&'static str, Buffer),
+        parameters: LayoutParams,
+        to: Rows,
+    ) {
         let first = to.first;
         let per_word = 32 / self.layout().bits.unwrap_or(32);
         let parameters = LayoutParams {
             key_first: first,
-            source_stride,
-            ..self.parameters()
+            ..parameters
         };
-        let words = (u64::from(first) + u64::from(self.job.len)).div_ceil(per_word.into())
+        let words = (u64::from(first) + u64::from(parameters.len)).div_ceil(per_word.into())
             - u64::from(first / per_word);
         let bindings = [from, ("destination", to.buffer)];
         self.step(Phase::Decode, kernel, &bindings, parameters, words);
+    }
+
+    /// Writes zeros to some words of a buffer.
+    pub(super) fn clear(&mut self, phase: Phase, to: Buffer, (first, words): (u32, u32)) {
+        let parameters = LayoutParams {
+            words,
+            destination_first: first,
+            ..LayoutParams::default()
+        };
+        let bindings = [("destination", to)];
+        self.step(
+            phase,
+            &kernels::clear(),
+            &bindings,
+            parameters,
+            words.into(),
+        );
+    }
+
+    /// Lets the steps from number `first` on take the number of their records, at most `room`, from
+    /// a word of a buffer.
+    pub(super) fn count_from(&mut self, first: usize, counts: (Buffer, u32), room: u32) {
+        let steps = &mut self.recording.steps;
+        for step in &mut steps[first..] {
+            step.bindings.push(("params", Buffer::Parameters));
+        }
+        let blocks = (steps.len() - first) as u32;
+        steps.insert(first, count_step(counts.0, counts.1, blocks, room));
     }
 
     /// Writes the indices 0, 1, 2, ...
@@ -308,17 +350,19 @@ impl<'a> Composer<'a> {
     }
 
     /// Gathers rows by index if there is an `order`, or copies them.
-    fn move_rows(&mut self, from: Rows, to: Rows, words: u32, order: Option<Buffer>) {
+    pub(super) fn move_rows(&mut self, from: Rows, to: Rows, words: u32, order: Option<Rows>) {
         let kernel = match order {
             Some(_) => kernels::gather(),
             None => kernels::copy(),
         };
         let mut bindings = vec![("source", from.buffer), ("destination", to.buffer)];
-        bindings.extend(order.map(|order| ("order", order)));
+        bindings.extend(order.map(|order| ("order", order.buffer)));
         let parameters = LayoutParams {
             words,
             source_first: from.first,
             destination_first: to.first,
+            rows: self.job.len,
+            order_first: order.map_or(0, |order| order.first),
             ..self.parameters()
         };
         let all_words = u64::from(self.job.len) * u64::from(words);
@@ -340,10 +384,23 @@ impl<'a> Composer<'a> {
         parameters: LayoutParams,
         items: u64,
     ) {
+        let groups = (items.div_ceil(MOVED.into()) as u32, MOVED);
+        self.groups(phase, kernel, bindings, parameters, groups);
+    }
+
+    /// Records a kernel with `groups` workgroups, each of which has `each` items.
+    pub(super) fn groups(
+        &mut self,
+        phase: Phase,
+        kernel: &Kernel,
+        bindings: &[(&'static str, Buffer)],
+        parameters: LayoutParams,
+        groups: (u32, u32),
+    ) {
         let limits = self.job.limits;
         let recording = &mut self.recording;
-        record_items(
-            recording, phase, kernel, bindings, parameters, items, limits,
+        record_groups(
+            recording, phase, kernel, bindings, parameters, groups, limits,
         );
     }
 }
@@ -365,23 +422,24 @@ pub fn record_copy(
     let bindings = [("source", from), ("destination", to)];
     let items = u64::from(len) * u64::from(words);
     let kernel = &kernels::copy();
-    record_items(
-        recording, phase, kernel, &bindings, parameters, items, limits,
+    let groups = (items.div_ceil(MOVED.into()) as u32, MOVED);
+    record_groups(
+        recording, phase, kernel, &bindings, parameters, groups, limits,
     );
 }
 
-/// Records a kernel over `items` words or rows, with as many per dispatch as the limits allow.
-fn record_items(
+/// Records a kernel with `groups` workgroups of `each` items, as many per dispatch as the limits
+/// allow.
+fn record_groups(
     recording: &mut Recording,
     phase: Phase,
     kernel: &Kernel,
     bindings: &[(&'static str, Buffer)],
     parameters: LayoutParams,
-    items: u64,
+    (groups, each): (u32, u32),
     limits: &DeviceLimits,
 ) {
-    let groups = items.div_ceil(MOVED.into()) as u32;
-    for (first, end) in parts(groups, MOVED, limits) {
+    for (first, end) in parts(groups, each, limits) {
         recording.steps.push(Step {
             phase,
             round: 0,
@@ -394,7 +452,7 @@ fn record_items(
                 ..parameters
             }
             .into(),
-            keys: u64::from(end - first) * u64::from(MOVED),
+            keys: u64::from(end - first) * u64::from(each),
         });
     }
 }

@@ -14,12 +14,14 @@ parameters! {
         sign_low, sign_high, flip_low, flip_high,
         segments, segments_power, offsets_first,
         source_stride,
-        words, source_first, destination_first,
+        words, source_first, destination_first, rows, order_first,
         bins, unused, tables,
+        tiles, room, needles, is_upper, cells, cell_step, searched_from,
+        user_sign_low, user_sign_high, user_flip_low, user_flip_high,
     }
 
     /// `layout/set_count.wgsl`.
-    SetCountParams { blocks, count_at, room }
+    SetCountParams { first_block, blocks, count_at, room }
 }
 
 /// Lanes of a workgroup.
@@ -49,7 +51,7 @@ const SCAN_BYTES: u32 = 4 * (LANES + LANES / 32 + 32);
 /// Every kernel.
 #[must_use]
 pub fn all() -> Vec<Kernel> {
-    vec![
+    [
         set_count(),
         encode_keys(1, false, false),
         encode_keys(1, false, true),
@@ -73,6 +75,10 @@ pub fn all() -> Vec<Kernel> {
         is_sorted(1),
         is_sorted(2),
     ]
+    .into_iter()
+    .chain([1, 2].into_iter().flat_map(found))
+    .chain([scan_runs()])
+    .collect()
 }
 
 /// A kernel of this name. Its file has the last text.
@@ -274,6 +280,230 @@ pub fn is_sorted(words: u32) -> Kernel {
     };
     let text = wgsl!("layout/is_sorted.wgsl");
     kernel(name, &[], &[key_map(words), load_keys(words), text]).into()
+}
+
+/// What is found in sorted keys of `words` words.
+fn found(words: u32) -> Vec<Kernel> {
+    let runs = [
+        RunOutput::Starts,
+        RunOutput::StartsAndLengths,
+        RunOutput::Keys,
+    ];
+    let mut all = vec![count_runs(words)];
+    all.extend(runs.map(|output| write_runs(words, output)));
+    all.extend([Needles::Cells, Needles::Keys].map(|of| search(words, of)));
+    all.extend([cells(words), index_keys(words), search_index(words)]);
+    all
+}
+
+/// Records per workgroup that finds runs, in parts of 8 per lane.
+pub(crate) const RUN_TILE: u32 = 4 * RUN_PART;
+const RUN_PART: u32 = 8 * LANES;
+
+/// Needles per workgroup that searches, without an index and with one.
+pub(crate) const SEARCHED: u32 = LANES;
+pub(crate) const NEEDLES: u32 = 8 * LANES;
+
+/// Entries of an index that a workgroup reads before it searches among the others.
+const SAMPLES: u32 = 1024;
+
+/// Cells per workgroup, and the number of their records from which on it searches among these. It
+/// reads fewer.
+pub(crate) const CELLS: u32 = 8 * LANES;
+pub(crate) const SEARCHED_FROM: u32 = 8 * CELLS;
+
+/// Runs of keys of `words` words: the heads of each tile.
+#[must_use]
+pub fn count_runs(words: u32) -> Kernel {
+    let texts = [
+        key_map(words),
+        load_keys(words),
+        wgsl!("layout/runs.wgsl", "head"),
+        wgsl!("layout/runs.wgsl", "sum"),
+        wgsl!("layout/count_runs.wgsl"),
+    ];
+    Definition {
+        name: format!("layout.count_runs.{words}w").into(),
+        workgroup_bytes: 8 * LANES,
+        ..kernel("", &[("RUN_TILE", RUN_TILE)], &texts)
+    }
+    .into()
+}
+
+/// Runs: the heads before each tile.
+#[must_use]
+pub fn scan_runs() -> Kernel {
+    let texts = [
+        SCAN_MEMORY,
+        SCAN,
+        wgsl!("layout/runs.wgsl", "latest"),
+        wgsl!("layout/scan_runs.wgsl"),
+    ];
+    Definition {
+        // The sum of all lanes takes 16 bytes.
+        workgroup_bytes: SCAN_BYTES + 4 * LANES + 16,
+        ..kernel("layout.scan_runs", &[VALUES], &texts)
+    }
+    .into()
+}
+
+/// What is written of each run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunOutput {
+    /// Its first record.
+    Starts,
+    /// Its first record, and how many it has.
+    StartsAndLengths,
+    /// Its key.
+    Keys,
+}
+
+/// Runs of keys of `words` words: writes them.
+#[must_use]
+pub fn write_runs(words: u32, output: RunOutput) -> Kernel {
+    let (name, section) = match (output, words) {
+        (RunOutput::Starts, _) => ("starts", wgsl!("layout/run_outputs.wgsl", "starts")),
+        (RunOutput::StartsAndLengths, _) => (
+            "starts_and_lengths",
+            wgsl!("layout/run_outputs.wgsl", "starts_and_lengths"),
+        ),
+        (RunOutput::Keys, 1) => ("keys", wgsl!("layout/run_outputs.wgsl", "keys")),
+        (RunOutput::Keys, _) => ("keys", wgsl!("layout/run_outputs.wgsl", "wide_keys")),
+    };
+    let texts = [
+        key_map(words),
+        load_keys(words),
+        wgsl!("layout/runs.wgsl", "head"),
+        wgsl!("layout/runs.wgsl", "heads"),
+        SCAN,
+        section,
+        wgsl!("layout/write_runs.wgsl"),
+    ];
+    Definition {
+        name: format!("layout.write_runs.{words}w.{name}").into(),
+        // The heads of a part, a 32nd more, and their number, which takes 16 bytes.
+        workgroup_bytes: 4 * (RUN_PART + RUN_PART / 32) + 16,
+        // The keys determine where the heads are.
+        conflicts: Conflicts::WhereItSearches,
+        ..kernel("", &[VALUES, ("RUN_TILE", RUN_TILE)], &texts)
+    }
+    .into()
+}
+
+/// What a search looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needles {
+    /// Numbers of cells.
+    Cells,
+    /// Keys of the user's.
+    Keys,
+}
+
+impl Needles {
+    const fn source(self, words: u32) -> Source {
+        match (self, words) {
+            (Self::Cells, 1) => wgsl!("layout/needles.wgsl", "cells"),
+            (Self::Cells, _) => wgsl!("layout/needles.wgsl", "wide_cells"),
+            (Self::Keys, 1) => wgsl!("layout/needles.wgsl", "keys"),
+            (Self::Keys, _) => wgsl!("layout/needles.wgsl", "wide_keys"),
+        }
+    }
+}
+
+/// Searches sorted keys of `words` words.
+#[must_use]
+pub fn search(words: u32, needles: Needles) -> Kernel {
+    let name = match needles {
+        Needles::Cells => "cells",
+        Needles::Keys => "keys",
+    };
+    let texts = [
+        key_map(words),
+        load_keys(words),
+        needles.source(words),
+        wgsl!("layout/places.wgsl"),
+        wgsl!("layout/search.wgsl"),
+    ];
+    Definition {
+        name: format!("layout.search.{words}w.{name}").into(),
+        ..kernel("", &[], &texts)
+    }
+    .into()
+}
+
+/// The distance of two records of an index.
+pub(crate) const INDEXED: u32 = 32;
+
+/// Writes the index of sorted keys of `words` words, for searches.
+#[must_use]
+pub fn index_keys(words: u32) -> Kernel {
+    let constants = [("INDEXED", INDEXED)];
+    let index = match words {
+        1 => wgsl!("layout/index.wgsl", "write_one_word"),
+        _ => wgsl!("layout/index.wgsl", "write_two_words"),
+    };
+    let texts = [
+        EACH_ITEM,
+        key_map(words),
+        load_keys(words),
+        index,
+        wgsl!("layout/index_keys.wgsl"),
+    ];
+    Definition {
+        name: format!("layout.index_keys.{words}w").into(),
+        ..kernel("", &constants, &texts)
+    }
+    .into()
+}
+
+/// Searches sorted keys of `words` words that have an index.
+#[must_use]
+pub fn search_index(words: u32) -> Kernel {
+    let constants = [
+        ("INDEXED", INDEXED),
+        ("SAMPLES", SAMPLES),
+        ("EACH", NEEDLES / LANES),
+    ];
+    let index = match words {
+        1 => wgsl!("layout/index.wgsl", "read_one_word"),
+        _ => wgsl!("layout/index.wgsl", "read_two_words"),
+    };
+    let texts = [
+        key_map(words),
+        load_keys(words),
+        Needles::Keys.source(words),
+        wgsl!("layout/places.wgsl"),
+        index,
+        wgsl!("layout/search_index.wgsl"),
+    ];
+    Definition {
+        name: format!("layout.search_index.{words}w").into(),
+        workgroup_bytes: 8 * SAMPLES,
+        // The needles determine which samples are compared.
+        conflicts: Conflicts::WhereItSearches,
+        ..kernel("", &constants, &texts)
+    }
+    .into()
+}
+
+/// The first record of each cell, for sorted keys of `words` words.
+#[must_use]
+pub fn cells(words: u32) -> Kernel {
+    let texts = [
+        key_map(words),
+        load_keys(words),
+        Needles::Cells.source(words),
+        wgsl!("layout/places.wgsl"),
+        wgsl!("layout/cells.wgsl"),
+    ];
+    Definition {
+        name: format!("layout.cells.{words}w").into(),
+        workgroup_bytes: 4 * (CELLS + CELLS / 32),
+        // The keys determine which cells have records.
+        conflicts: Conflicts::WhereItSearches,
+        ..kernel("", &[("CELLS", CELLS)], &texts)
+    }
+    .into()
 }
 
 const fn key_map(words: u32) -> Source {

@@ -1,10 +1,11 @@
-//! The steps around a sort of words: encode, decode, gather.
+//! The steps around a sort of words: encode, decode, gather; and what is found among sorted keys.
 //!
 //! ```text
 //! encode     the user's keys (sub-range, strided, packed, segmented) -> words
 //! sort       words, each with its index if payload moves
 //! decode     words -> the user's keys
 //! gather     payload rows in the order of the indices
+//! found      runs of equal keys, cells, places of other keys
 //! ```
 //!
 //! [`Strategy`] selects the steps of a sort; no step depends on another one. The sort of words is
@@ -25,11 +26,13 @@
 mod compared;
 mod counting;
 mod encode;
+mod found;
 pub mod kernels;
 mod strategy;
 
 pub use compared::record_compared;
 pub use encode::record_copy;
+pub use found::{Cells, Found, Runs, Search};
 pub use strategy::Strategy;
 
 use crate::device::DeviceLimits;
@@ -69,6 +72,10 @@ pub struct SortLayout {
     pub indices: Option<u32>,
     /// The payload buffers: column i is [`Buffer::Payload`] i.
     pub columns: Vec<Column>,
+    /// Whether the keys are in order already, so that nothing is sorted.
+    pub is_sorted: bool,
+    /// What is found among the sorted keys.
+    pub found: Found,
 }
 
 /// Structs that move as a whole.
@@ -108,6 +115,9 @@ pub struct Column {
     pub output: Option<u32>,
     /// Whether rows of equal keys may change their order.
     pub unstable: bool,
+    /// The first word in [`Buffer::RunPayload`], if the row of each run's first record is written
+    /// there.
+    pub firsts: Option<u32>,
 }
 
 impl Default for SortLayout {
@@ -123,6 +133,8 @@ impl Default for SortLayout {
             count_at: None,
             indices: None,
             columns: Vec::new(),
+            is_sorted: false,
+            found: Found::default(),
         }
     }
 }
@@ -201,6 +213,7 @@ impl SortLayout {
         if strategy == Strategy::Direct {
             return composed * 23 / 20 + (16 << 20);
         }
+        // Lengths of runs are written with their starts.
         let in_place = self.output == Output::InPlace;
         let structs = self
             .structs
@@ -262,6 +275,31 @@ impl SortLayout {
         let columns = self.columns.iter().enumerate().map(column);
         columns.chain(structs).collect()
     }
+
+    /// The rows of the first records of runs: source, words of a row, destination.
+    fn first_rows(&self) -> Vec<(Rows, u32, Rows)> {
+        let column = |(i, column): (usize, &Column)| {
+            let number = i as u8;
+            // Nothing is moved if the keys are in order.
+            let sorted = column.output.filter(|_| !self.is_sorted);
+            let from = match sorted {
+                Some(first) => Rows {
+                    buffer: Buffer::PayloadOutput(number),
+                    first,
+                },
+                None => Rows {
+                    buffer: Buffer::Payload(number),
+                    first: column.first,
+                },
+            };
+            let to = Rows {
+                buffer: Buffer::RunPayload(number),
+                first: column.firsts?,
+            };
+            Some((from, column.words, to))
+        };
+        self.columns.iter().enumerate().filter_map(column).collect()
+    }
 }
 
 /// A sort of a [`SortLayout`].
@@ -314,49 +352,54 @@ impl LayoutSort<'_> {
                 Strategy::TwoPassArgsort => composer.two_pass_argsort(sort),
             }
         }
+        composer.found();
         self.layout.counted(composer.recording)
     }
 }
 
 impl SortLayout {
-    /// The recording, with the indirect count if there is one.
-    fn counted(&self, recording: Recording) -> Recording {
-        match self.count_at {
-            Some(count_at) => with_count(recording, count_at),
-            None => recording,
+    /// The recording, with all its counts in GPU buffers: the number of records, if it is one, is
+    /// copied from a word of [`Buffer::Count`] into the parameters of the steps by a dispatch in
+    /// front of them.
+    fn counted(&self, mut recording: Recording) -> Recording {
+        let set_count = kernels::set_count();
+        let mut blocks = 0;
+        for step in &mut recording.steps {
+            if step.kernel == set_count {
+                if let Some(first) = step.parameters.get_mut("first_block") {
+                    *first = blocks;
+                }
+            } else if self.count_at.is_some() && !step.is_counted() {
+                step.bindings.push(("params", Buffer::Parameters));
+            }
+            blocks += u32::from(step.is_counted());
         }
+        if let Some(count_at) = self.count_at.filter(|_| blocks > 0) {
+            let count = count_step(Buffer::Count, count_at, blocks, recording.len);
+            recording.steps.insert(0, count);
+        }
+        recording
     }
 }
 
-/// Adds a dispatch in front of a recording that copies the number of records from a word of
-/// [`Buffer::Count`] into the parameters of all others.
-fn with_count(mut recording: Recording, count_at: u32) -> Recording {
-    let blocks = recording.steps.len() as u32;
-    if blocks == 0 {
-        return recording;
-    }
-    for step in &mut recording.steps {
-        step.bindings.push(("params", Buffer::Parameters));
-    }
-    let count = Step {
+/// A dispatch that copies a number of records, at most `room`, from a word of a buffer into the
+/// parameters of some others, from the first block on.
+fn count_step(counts: Buffer, count_at: u32, blocks: u32, room: u32) -> Step {
+    Step {
         phase: Phase::Count,
         round: 0,
         kernel: kernels::set_count(),
         workgroups: [1, 1],
-        bindings: vec![
-            ("counts", Buffer::Count),
-            ("parameters", Buffer::Parameters),
-        ],
+        bindings: vec![("counts", counts), ("parameters", Buffer::Parameters)],
         parameters: SetCountParams {
+            first_block: 0,
             blocks,
             count_at,
-            room: recording.len,
+            room,
         }
         .into(),
         keys: 0,
-    };
-    recording.steps.insert(0, count);
-    recording
+    }
 }
 
 /// Records a check of the order of keys. A word of [`Buffer::OutOfOrder`] must be 0 before. It

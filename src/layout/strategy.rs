@@ -39,6 +39,9 @@ impl Strategy {
     pub fn new(layout: &SortLayout, key_words: u32, maps: bool, counts: bool) -> Self {
         let segmented = layout.segments.is_some();
         let direct = maps && layout.is_plain();
+        if layout.is_sorted {
+            return Self::Nothing;
+        }
         if layout.structs.is_some_and(|structs| structs.compared) {
             return Self::Compared;
         }

@@ -18,6 +18,7 @@ use std::sync::{Mutex, PoisonError};
 /// | keys, or structs by a field | [`new`](Self::new) |
 /// | the same, to get the indices only | [`argsort`](Self::argsort) |
 /// | structs by a custom comparator | [`by`](Self::by) |
+/// | keys that are in order already | [`of_sorted`](Self::of_sorted) |
 /// | many segments, each by itself | [`segmented`](SortJob::segmented) |
 ///
 /// | what comes out | method | without it |
@@ -30,13 +31,21 @@ use std::sync::{Mutex, PoisonError};
 /// | the index of each record | [`indices`](Self::indices) | none |
 /// | only the first k, or some ranks | [`top`](Self::top), [`range`](Self::range) | all |
 ///
+/// | what is found among the sorted keys | method |
+/// |---|---|
+/// | each key once, and the number of different keys | [`unique`](Self::unique) |
+/// | where the runs of equal keys begin, and how long they are | [`runs`](Self::runs) |
+/// | where the records of each cell begin, for keys that are cell numbers | [`starts_of`](Self::starts_of) |
+/// | where other keys would be | [`lower_bound`](Self::lower_bound), [`upper_bound`](Self::upper_bound) |
+///
 /// | where it runs | method | without it |
 /// |---|---|---|
 /// | a record count in a GPU buffer | [`len_from`](Self::len_from) | `len` |
 /// | scratch memory shared with other sorts | [`scratch`](Self::scratch) | its own |
 ///
 /// All of these combine. What does not, a partial sort or a comparator with segments, has no
-/// method.
+/// method. Only what is found among sorted keys needs keys that are all in order: not with a
+/// comparator, and not with a range of ranks.
 ///
 /// A sort takes O(n log n) time, and of packed keys alone O(n). It is stable but for
 /// [`values`](Self::values). Every buffer needs the usage `STORAGE`, and must be another one:
@@ -54,6 +63,10 @@ use std::sync::{Mutex, PoisonError};
 /// - otherwise 2.5 times the composed records, plus the largest in-place payload buffer.
 ///   A composed record is a key of 4 or 8 bytes (packed keys: 4), 4 bytes more
 ///   with segments, and 4 for the index if there is payload. With a comparator it is the index.
+///
+/// What is found among sorted keys takes a KiB for 2^20 records, and two for 2^20 cells;
+/// lengths or first rows of runs without their starts 4 bytes per record, and packed keys of runs
+/// up to 256 KiB. A search for many keys takes a 32nd of the bytes of the keys.
 ///
 /// # Current implementation
 ///
@@ -211,6 +224,7 @@ impl<'a> Payload<'a> {
             bytes,
             output: None,
             unstable: false,
+            firsts: None,
         })
     }
 
@@ -237,6 +251,102 @@ impl<'a> Payload<'a> {
     #[must_use]
     pub fn output(mut self, rows: impl ToBinding<'a>) -> Self {
         self.0.output = Some(rows.to_range());
+        self
+    }
+
+    /// Writes the row of each run's first record, for a job with [`runs`](SortJob::runs) or
+    /// [`unique`](SortJob::unique): of the records with equal keys, the one that came first in the
+    /// input. There must be room for as many rows as there are records.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotInOrder`](crate::Error::NotInOrder) from
+    /// [`Sorter::prepare`](crate::Sorter::prepare) if the job has no runs.
+    ///
+    /// # Examples
+    ///
+    /// The first name of each key:
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, Payload, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let cells = sorter.upload(&[7_u32, 3, 7, 3])?;
+    /// let names = sorter.upload(&[70_u32, 30, 71, 31])?;
+    /// let [unique, firsts] = [(); 2].map(|()| sorter.upload(&[0_u32; 4]));
+    /// let (unique, firsts, count) = (unique?, firsts?, sorter.upload(&[0_u32])?);
+    /// let job = SortJob::new(Keys::new(&cells, KeyType::U32), 4)
+    ///     .payload(Payload::new(&names, 4).firsts(&firsts))
+    ///     .unique(&unique, &count);
+    /// sorter.prepare(&job)?.run()?;
+    /// assert_eq!(sorter.download::<u32>(&unique)?[..2], [3, 7]);
+    /// assert_eq!(sorter.download::<u32>(&firsts)?[..2], [30, 70]);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn firsts(mut self, rows: impl ToBinding<'a>) -> Self {
+        self.0.firsts = Some(rows.to_range());
+        self
+    }
+}
+
+/// Where the runs of equal keys are written: [`SortJob::runs`].
+///
+/// A run is a maximal range of equal keys among sorted ones. Keys are equal if all their bits are:
+/// 0.0 and -0.0 are two runs, and so are NaNs of different bits. Every buffer but the number needs
+/// room for as many runs as there are records.
+///
+/// # Examples
+///
+/// Words and how often they occur:
+///
+/// ```
+/// use wgpu_bcfsort::{KeyType, Keys, Options, Runs, SortJob, Sorter};
+/// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+/// let sorter = Sorter::open(Options::default())?;
+/// let words = sorter.upload(&[7_u32, 5, 7, 7, 6, 5])?;
+/// let [unique, starts, lengths] = [(); 3].map(|()| sorter.upload(&[0_u32; 6]));
+/// let (unique, starts, lengths) = (unique?, starts?, lengths?);
+/// let count = sorter.upload(&[0_u32])?;
+/// let runs = Runs::new(&count).keys(&unique).starts(&starts).lengths(&lengths);
+/// let job = SortJob::new(Keys::new(&words, KeyType::U32), 6).runs(runs);
+/// sorter.prepare(&job)?.run()?;
+/// assert_eq!(sorter.download::<u32>(&count)?, [3]);
+/// assert_eq!(sorter.download::<u32>(&unique)?[..3], [5, 6, 7]);
+/// assert_eq!(sorter.download::<u32>(&starts)?[..3], [0, 2, 3]);
+/// assert_eq!(sorter.download::<u32>(&lengths)?[..3], [2, 1, 3]);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "SortJob::runs takes it"]
+pub struct Runs<'a>(job::Runs<BufferRange<'a>>);
+
+impl<'a> Runs<'a> {
+    /// Writes the number of runs, a u32, to the beginning of `count`.
+    pub fn new(count: impl ToBinding<'a>) -> Self {
+        Self(job::Runs {
+            count: count.to_range(),
+            starts: None,
+            lengths: None,
+            keys: None,
+        })
+    }
+
+    /// Writes the rank of each run's first record, a u32.
+    pub fn starts(mut self, starts: impl ToBinding<'a>) -> Self {
+        self.0.starts = Some(starts.to_range());
+        self
+    }
+
+    /// Writes the number of each run's records, a u32.
+    pub fn lengths(mut self, lengths: impl ToBinding<'a>) -> Self {
+        self.0.lengths = Some(lengths.to_range());
+        self
+    }
+
+    /// Writes the key of each run: the sorted keys without duplicates.
+    pub fn keys(mut self, keys: impl ToBinding<'a>) -> Self {
+        self.0.keys = Some(keys.to_range());
         self
     }
 }
@@ -286,6 +396,181 @@ impl<'a> SortJob<'a> {
     /// ```
     pub fn argsort(keys: Keys<'a>, indices: impl ToBinding<'a>, len: u64) -> Self {
         Self::new(keys, len).keep_keys().indices(indices)
+    }
+
+    /// Finds something among the first `len` keys, which are in order already. Nothing is sorted
+    /// or moved.
+    ///
+    /// If the keys are not in order, runs are those of the keys as they lie, and places some ranks
+    /// up to `len`. Payload and [`output`](Self::output) are not written.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let sorted = sorter.upload(&[0.5_f32, 0.5, 2.0, 9.0])?;
+    /// let unique = sorter.upload(&[0.0_f32; 4])?;
+    /// let count = sorter.upload(&[0_u32])?;
+    /// let job = SortJob::of_sorted(Keys::new(&sorted, KeyType::F32), 4).unique(&unique, &count);
+    /// sorter.prepare(&job)?.run()?;
+    /// assert_eq!(sorter.download::<u32>(&count)?, [3]);
+    /// assert_eq!(sorter.download::<f32>(&unique)?[..3], [0.5, 2.0, 9.0]);
+    /// # Ok(()) }
+    /// ```
+    pub const fn of_sorted(keys: Keys<'a>, len: u64) -> Self {
+        let mut job = Self::new(keys, len);
+        job.job.is_sorted = true;
+        job
+    }
+
+    /// Finds the runs of equal keys once they are sorted. O(n) time: three dispatches, which read
+    /// the keys twice, and once more for the keys of the runs.
+    ///
+    /// With [`keep_keys`](Self::keep_keys) the keys are sorted in scratch memory, and the ranks are
+    /// those of the sorted indices or payload.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotInOrder`](crate::Error::NotInOrder) from
+    /// [`Sorter::prepare`](crate::Sorter::prepare) if not all keys are in order: with a
+    /// [comparator](Self::by), a [range](Self::range) of ranks, or if nothing is sorted at all.
+    ///
+    /// # Examples
+    ///
+    /// See [`Runs`].
+    pub fn runs(mut self, runs: Runs<'a>) -> Self {
+        self.job.runs = Some(runs.0);
+        self
+    }
+
+    /// Writes each key once, in order, and the number of different keys, a u32.
+    ///
+    /// It is [`runs`](Self::runs)`(Runs::new(count).keys(keys))`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`runs`](Self::runs).
+    ///
+    /// # Examples
+    ///
+    /// See [`of_sorted`](Self::of_sorted).
+    pub fn unique(self, keys: impl ToBinding<'a>, count: impl ToBinding<'a>) -> Self {
+        self.runs(Runs::new(count).keys(keys))
+    }
+
+    /// Writes where the records of each cell begin, for unsigned keys that are the numbers of
+    /// cells: to `table`, for each number from 0 to `cells`, the number of records that precede it,
+    /// a u32.
+    ///
+    /// Cell c has the records `table[c]..table[c + 1]`. That range is empty for a cell without
+    /// records, and `table[cells]` is the number of records in cells. Larger keys are in none.
+    /// In descending order, cell c has the records `table[c]..table[c - 1]`, and cell 0 those up to
+    /// the end.
+    ///
+    /// O(n + c log n) time for c cells, in two dispatches. The table has `cells + 1` words.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoCells`](crate::Error::NoCells) for keys that are not unsigned, and those of
+    /// [`runs`](Self::runs).
+    ///
+    /// # Examples
+    ///
+    /// Particles in the cells of a grid:
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let cell_of_each = sorter.upload(&[2_u32, 0, 2, 3])?;
+    /// let particles = sorter.upload(&[0_u32; 4])?;
+    /// let table = sorter.upload(&[0_u32; 6])?;
+    /// let job = SortJob::new(Keys::new(&cell_of_each, KeyType::U32), 4)
+    ///     .indices(&particles)
+    ///     .starts_of(&table, 5);
+    /// sorter.prepare(&job)?.run()?;
+    /// let table = sorter.download::<u32>(&table)?;
+    /// assert_eq!(table, [0, 1, 1, 3, 4, 4]);
+    /// let particles = sorter.download::<u32>(&particles)?;
+    /// assert_eq!(particles[table[2] as usize..table[3] as usize], [0, 2]);
+    /// # Ok(()) }
+    /// ```
+    pub fn starts_of(mut self, table: impl ToBinding<'a>, cells: u32) -> Self {
+        self.job.cells = Some((table.to_range(), cells));
+        self
+    }
+
+    /// Writes, for each of `count` other keys of the same type, the number of sorted keys that
+    /// precede it: the first place where it could be inserted, a u32.
+    ///
+    /// The `needles` are contiguous keys in any order. O(log n) time for each; needles in order are
+    /// faster, since neighbours read the same keys. A job has one search: the last call of
+    /// `lower_bound` or [`upper_bound`](Self::upper_bound).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`runs`](Self::runs).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let sorted = sorter.upload(&[1_i32, 3, 3, 7])?;
+    /// let needles = sorter.upload(&[9_i32, 3, -5])?;
+    /// let places = sorter.upload(&[0_u32; 3])?;
+    /// let sorted = SortJob::of_sorted(Keys::new(&sorted, KeyType::I32), 4);
+    /// sorter.prepare(&sorted.clone().lower_bound(&needles, 3, &places))?.run()?;
+    /// assert_eq!(sorter.download::<u32>(&places)?, [4, 1, 0]);
+    /// sorter.prepare(&sorted.upper_bound(&needles, 3, &places))?.run()?;
+    /// assert_eq!(sorter.download::<u32>(&places)?, [4, 3, 0]);
+    /// # Ok(()) }
+    /// ```
+    pub fn lower_bound(
+        self,
+        needles: impl ToBinding<'a>,
+        count: u64,
+        places: impl ToBinding<'a>,
+    ) -> Self {
+        self.search(needles.to_range(), count, places.to_range(), false)
+    }
+
+    /// Writes, for each of `count` other keys of the same type, the number of sorted keys that it
+    /// does not precede: the last place where it could be inserted, a u32.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`runs`](Self::runs).
+    ///
+    /// # Examples
+    ///
+    /// See [`lower_bound`](Self::lower_bound).
+    pub fn upper_bound(
+        self,
+        needles: impl ToBinding<'a>,
+        count: u64,
+        places: impl ToBinding<'a>,
+    ) -> Self {
+        self.search(needles.to_range(), count, places.to_range(), true)
+    }
+
+    fn search(
+        mut self,
+        needles: BufferRange<'a>,
+        len: u64,
+        places: BufferRange<'a>,
+        is_upper: bool,
+    ) -> Self {
+        self.job.search = Some(job::Search {
+            needles,
+            len,
+            places,
+            is_upper,
+        });
+        self
     }
 
     /// Sorts the first `len` structs of a range by a custom comparator, in place. Stable.

@@ -8,7 +8,7 @@ mod prepared;
 mod transfers;
 mod warm_up;
 
-pub use job::{Keys, Payload, Scratch, Segmented, SegmentedSortJob, SortJob, Whole};
+pub use job::{Keys, Payload, Runs, Scratch, Segmented, SegmentedSortJob, SortJob, Whole};
 pub use prepared::PreparedSort;
 
 use crate::engine::Engine;
@@ -315,9 +315,10 @@ impl Sorter {
     ///
     /// [`Error::TooLarge`], [`Error::BindingTooLarge`], [`Error::BufferTooSmall`],
     /// [`Error::BufferUsage`] (buffers need `STORAGE`), [`Error::SameBuffer`], [`Error::Offset`],
-    /// [`Error::InvalidOption`], [`Error::WorkgroupMemory`], [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`]; [`Error::Device`] for a buffer of another device of the same
-    /// [`wgpu::Instance`]. wgpu does not detect a buffer of another instance.
+    /// [`Error::InvalidOption`], [`Error::NotInOrder`], [`Error::NoCells`],
+    /// [`Error::WorkgroupMemory`], [`Error::OutOfMemory`], [`Error::DeviceLost`];
+    /// [`Error::Device`] for a buffer of another device of the same [`wgpu::Instance`]. wgpu does
+    /// not detect a buffer of another instance.
     ///
     /// # Examples
     ///

@@ -48,7 +48,7 @@ impl PreparedSort {
     /// The whole sort runs in one submission of that encoder. A driver's watchdog may stop
     /// submissions of some seconds. So if the sort has several [`chunks`](Self::chunks), record
     /// them into separate submissions. By default a sample sort of 32-bit keys has several chunks
-    /// beyond 2^27 keys on discrete GPUs, and beyond 2^24 keys on other GPUs.
+    /// beyond 2^28 keys on discrete GPUs, and beyond 2^24 keys on other GPUs.
     ///
     /// # Examples
     ///
@@ -144,7 +144,7 @@ impl PreparedSort {
     /// see [`record_chunk`](Self::record_chunk). 0 if there is nothing to do.
     ///
     /// Each chunk moves up to 4 times [`Options::keys_per_dispatch`](crate::Options) keys: by
-    /// default 2^30 on discrete GPUs, and 2^27 on other GPUs. A sort moves its keys several times.
+    /// default 2^31 on discrete GPUs, and 2^27 on other GPUs. A sort moves its keys several times.
     #[must_use]
     pub fn chunks(&self) -> usize {
         self.0.submissions()

@@ -5,7 +5,7 @@ use bcfsort_testkit::kernels_of_tests::note;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
-use wgpu_bcfsort::internals::shader::{Access, Assembled, Kernel};
+use wgpu_bcfsort::internals::shader::{Access, Assembled, Kernel, PARAMETER_BLOCK};
 
 /// A compiled kernel.
 pub(crate) struct Pipeline {
@@ -89,19 +89,24 @@ impl Pipeline {
 /// A recording being executed, step by step.
 pub(crate) struct Execution<'a> {
     gpu: &'a Gpu,
+    recording: &'a Recording,
     buffers: BTreeMap<Buffer, wgpu::Buffer>,
 }
 
 impl<'a> Execution<'a> {
     /// Makes the recording's buffers. `keys` are the words of the keys.
-    pub(crate) fn new(gpu: &'a Gpu, recording: &Recording, keys: &[u32]) -> Self {
+    pub(crate) fn new(gpu: &'a Gpu, recording: &'a Recording, keys: &[u32]) -> Self {
         let mut buffers: BTreeMap<_, _> = recording
             .buffers
             .iter()
             .map(|(&role, &bytes)| (role, gpu.empty_buffer(bytes)))
             .collect();
         buffers.insert(Buffer::Keys, gpu.buffer(keys));
-        Self { gpu, buffers }
+        Self {
+            gpu,
+            recording,
+            buffers,
+        }
     }
 
     /// Runs one dispatch.
@@ -109,9 +114,8 @@ impl<'a> Execution<'a> {
         let Gpu { device, queue, .. } = self.gpu;
         let pipeline = Pipeline::get(self.gpu, &step.kernel);
         let mut parameters = step.parameters.words().to_vec();
-        if step.is_counted() {
-            // All blocks hold the same count.
-            parameters[0] = self.read(Buffer::Parameters)[0];
+        if let Some(block) = self.recording.block(step) {
+            parameters[0] = self.read(Buffer::Parameters)[block * PARAMETER_BLOCK as usize / 4];
         }
         parameters.resize(parameters.len().next_multiple_of(4), 0);
         let uniforms = device.create_buffer(&wgpu::BufferDescriptor {

@@ -11,6 +11,7 @@ mod execution;
 mod external;
 mod faults;
 mod first_call;
+mod found;
 mod large_buffers;
 mod lockstep;
 mod loss;

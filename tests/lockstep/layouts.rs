@@ -282,7 +282,7 @@ fn column(words: u32, first: u32, output: Option<u32>) -> Column {
         words,
         first,
         output,
-        unstable: false,
+        ..Column::default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod bins;
 mod counts;
+mod found;
 mod garbage;
 mod layouts;
 mod oddities;

@@ -49,7 +49,7 @@ const EXCEPTIONS: [(&str, u32, &str); 5] = [
 /// Accesses with data-dependent bank conflicts in kernels that [search](Kernel::searches): the
 /// variable, the function that accesses it, and the reason. Their other accesses, above all those
 /// of sorting, are free of conflicts.
-const SEARCHED: [(&str, &str, &str); 21] = [
+const SEARCHED: [(&str, &str, &str); 24] = [
     ("tile_words", "first_word", "the first splitter after a bin"),
     ("tile_pairs", "first_word", "the first splitter after a bin"),
     ("cells", "child_of", "the child of a record's bin"),
@@ -95,6 +95,17 @@ const SEARCHED: [(&str, &str, &str); 21] = [
     ("is_cut", "items_of_segment", "the next item's child"),
     ("owners", "main", "keys are counted where they lead"),
     ("own_counts", "main", "keys are counted where they lead"),
+    (
+        "head_cells",
+        "main",
+        "a run's start is read beside the one before it",
+    ),
+    ("samples", "main", "needles are searched among samples"),
+    (
+        "head_cells",
+        "find_heads",
+        "the heads of runs get their places",
+    ),
 ];
 
 /// The function that contains a line of a text: the last one that begins before it.

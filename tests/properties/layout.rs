@@ -173,6 +173,7 @@ fn layouts() -> Vec<(SortLayout, KeyType)> {
         first: 0,
         output,
         unstable,
+        ..Column::default()
     };
     let rows = |output| vec![column(1, output, false), column(5, output, false)];
     let payloads = [

@@ -154,7 +154,7 @@ impl<'a> Execution<'a> {
         self.prepared(step)?;
         let assembled = &self.prepared[&step.kernel].assembled;
         let words = |binding: &Binding| match step.buffer(&binding.name) {
-            _ if binding.access == Access::Uniform => Some(parameters(step, &self.buffers)),
+            _ if binding.access == Access::Uniform => Some(self.parameters(step)),
             Some(role) => self.buffers.get(&role).cloned(),
             None => None,
         };
@@ -162,6 +162,21 @@ impl<'a> Execution<'a> {
         Ok(contents
             .filter_map(|binding| Some((binding.binding, words(binding)?)))
             .collect())
+    }
+
+    fn parameters(&self, step: &Step) -> Vec<u32> {
+        assert!(
+            step.parameters.is_like(&step.kernel.parameters()),
+            "{} does not take {:?}",
+            step.kernel.name(),
+            step.parameters
+        );
+        let mut words = step.parameters.words().to_vec();
+        if let Some(block) = self.recording.block(step) {
+            let at = block * (PARAMETER_BLOCK / 4) as usize;
+            words[0] = self.buffers[&Buffer::Parameters][at];
+        }
+        words
     }
 
     fn prepared(&mut self, step: &Step) -> Result<&Prepared, Error> {
@@ -252,21 +267,6 @@ impl<'a> Execution<'a> {
         }
         Ok(reports)
     }
-}
-
-fn parameters(step: &Step, buffers: &BTreeMap<Buffer, Vec<u32>>) -> Vec<u32> {
-    assert!(
-        step.parameters.is_like(&step.kernel.parameters()),
-        "{} does not take {:?}",
-        step.kernel.name(),
-        step.parameters
-    );
-    let mut words = step.parameters.words().to_vec();
-    if step.is_counted() {
-        // All blocks hold the same count.
-        words[0] = buffers[&Buffer::Parameters][0];
-    }
-    words
 }
 
 /// True if two runs of a step may leave these words in a buffer: they are equal but for the order

@@ -6,7 +6,8 @@ use std::ops::Range;
 use wgpu_bcfsort::internals::comparator_stand_in;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::{
-    Column, LayoutSort, Output, SortLayout, Structs, record_compared, record_is_sorted,
+    Cells, Column, Found, LayoutSort, Output, Runs, Search, SortLayout, Structs, record_compared,
+    record_is_sorted,
 };
 use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::prefix_sums::record_prefix_sums;
@@ -105,6 +106,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     }
     recordings.extend(sample_sorts(key));
     recordings.extend(composed(key, order));
+    recordings.extend(found(key.words(), order));
     recordings
 }
 
@@ -335,7 +337,8 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     let writes_keys = |step: &Step| {
         let mut bindings = step.bindings.iter();
         bindings.any(|&(name, buffer)| {
-            let is_read = name.starts_with("source") || name == "compared_rows";
+            let is_read =
+                name.starts_with("source") || ["compared_rows", "needles"].contains(&name);
             buffer == Buffer::Keys && !is_read
         })
     };
@@ -480,6 +483,94 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
         recordings.extend(counted_keys(key, order));
     }
     recordings
+}
+
+/// Sorts of unsigned keys, and what is found among them: together, everything.
+fn found(words: u32, order: Order) -> [Recording; 2] {
+    let key = if words == 1 {
+        KeyType::U32
+    } else {
+        KeyType::U64
+    };
+    let limits = DeviceLimits {
+        keys_per_dispatch: 2048,
+        workgroups: 2,
+        ..LIMITS
+    };
+    let tuning = Tuning::cpu();
+    let (len, cells, needles) = (9001, 4100, 2500);
+    let record = |layout: &SortLayout| {
+        let job = LayoutSort {
+            len,
+            key,
+            order,
+            layout,
+            ranks: None,
+            maps_keys: true,
+            counting: None,
+            limits: &limits,
+        };
+        let mut recording = job.record(&|recording, sort| {
+            samplesort::record(recording, sort, &tuning, &limits);
+        });
+        // Buffers of its own for what is found.
+        for (buffer, words) in [
+            (Buffer::RunCount, 2),
+            (Buffer::RunStarts, len + 1),
+            (Buffer::RunLengths, len + 2),
+            (Buffer::RunKeys, 2 * (len + 1)),
+            (Buffer::Cells, cells + 2),
+            (Buffer::Needles, 2 * 10),
+            (Buffer::Places, needles + 1),
+        ] {
+            recording.reserve(buffer, u64::from(words) * 4);
+        }
+        recording
+    };
+    let runs = Runs {
+        count_at: 1,
+        starts: Some(1),
+        lengths: Some(2),
+        keys: Some(1),
+    };
+    let cells = Some(Cells { cells, first: 1 });
+    let search = Some(Search {
+        len: needles,
+        first: 1,
+        places: 1,
+        is_upper: true,
+    });
+    let mut all = record(&SortLayout {
+        output: Output::None,
+        indices: Some(0),
+        found: Found {
+            runs: Some(runs),
+            cells,
+            search,
+        },
+        ..SortLayout::default()
+    });
+    // The needles are the keys, which are not in order.
+    for binding in all.steps.iter_mut().flat_map(|step| &mut step.bindings) {
+        if binding.1 == Buffer::Needles {
+            binding.1 = Buffer::Keys;
+        }
+    }
+    let mut starts = record(&SortLayout {
+        found: Found {
+            runs: Some(Runs {
+                lengths: None,
+                keys: None,
+                ..runs
+            }),
+            cells,
+            // Few, which are searched without an index.
+            search: search.map(|search| Search { len: 9, ..search }),
+        },
+        ..SortLayout::default()
+    });
+    set_parameters(&mut starts, &["searched_from"], 0);
+    [all, starts]
 }
 
 /// Counting sorts of packed keys, one with an indirect count below the capacity.

@@ -1,0 +1,48 @@
+// The place of a needle among sorted records: the number of records that precede it, or with
+// params.is_upper, that it does not precede. If the records are not in order, some number up to
+// theirs.
+//
+// `places`: from word destination_first on, that of each of params.needles.
+
+@group(0) @binding(2) var<storage, read_write> places: array<u32>;
+
+fn precedes(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));
+}
+
+// Whether a record with this key is before the needle's place.
+fn is_key_before(key: vec2<u32>, needle: vec2<u32>) -> bool {
+    return select(precedes(key, needle), !precedes(needle, key), params.is_upper != 0u);
+}
+
+fn is_before(i: u32, needle: vec2<u32>) -> bool {
+    return is_key_before(load_key(i), needle);
+}
+
+fn next_place(place: u32, step: u32, end: u32, needle: vec2<u32>) -> u32 {
+    let is_within = step <= end - place;
+    let next = select(place, place + step, is_within);
+    return select(place, next, is_within & is_before(max(next, 1u) - 1u, needle));
+}
+
+fn store_place(i: u32, place: u32) {
+    if i < params.needles {
+        // After all keys in ascending order, and before them in descending order.
+        let beyond = select(0u, params.len, params.user_flip_low == 0u);
+        places[params.destination_first + i] = select(place, beyond, is_beyond(i));
+    }
+}
+
+// Needles after the last one are searched for as that one is, and not stored.
+fn needle_or_last(i: u32) -> vec2<u32> {
+    return needle(min(i, params.needles - 1u));
+}
+
+// Stores the place of needle i among the records from range.x to range.y.
+fn search(i: u32, wanted: vec2<u32>, range: vec2<u32>) {
+    var place = range.x;
+    for (var step = 1u << firstLeadingBit(max(range.y - range.x, 1u)); step > 0u; step /= 2u) {
+        place = next_place(place, step, range.y, wanted);
+    }
+    store_place(i, place);
+}

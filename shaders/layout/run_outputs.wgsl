@@ -1,0 +1,61 @@
+// What WRITE_RUNS writes of each run. A kernel takes one section.
+
+// ---- starts
+
+// `starts`: from word destination_first on, the first record of each run.
+
+@group(0) @binding(3) var<storage, read_write> starts: array<u32>;
+
+fn store_run(rank: u32, start: u32, before: u32) {
+    starts[params.destination_first + rank] = start;
+}
+
+fn store_last(runs: u32, before: u32) {}
+
+// ---- starts_and_lengths
+
+// `starts`: from word destination_first on, the first record of each run. `lengths`: from word
+// source_first on, its records.
+
+@group(0) @binding(3) var<storage, read_write> starts: array<u32>;
+@group(0) @binding(4) var<storage, read_write> lengths: array<u32>;
+
+// The run before ends where this one starts.
+fn store_run(rank: u32, start: u32, before: u32) {
+    starts[params.destination_first + rank] = start;
+    if rank > 0u {
+        lengths[params.source_first + rank - 1u] = start - before;
+    }
+}
+
+// The last run ends with the last record.
+fn store_last(runs: u32, before: u32) {
+    lengths[params.source_first + runs - 1u] = params.len - before;
+}
+
+// ---- keys
+
+// `unique`: from key number destination_first on, the key of each run.
+
+@group(0) @binding(3) var<storage, read_write> unique: array<u32>;
+
+fn store_run(rank: u32, start: u32, before: u32) {
+    let key = decode_key(load_key(start).x, user_sign(), user_flip());
+    unique[params.destination_first + rank] = key;
+}
+
+fn store_last(runs: u32, before: u32) {}
+
+// ---- wide_keys
+
+// `unique`: from key number destination_first on, the key of each run.
+
+@group(0) @binding(3) var<storage, read_write> unique: array<u32>;
+
+fn store_run(rank: u32, start: u32, before: u32) {
+    let key = decode_key(load_key(start), user_sign(), user_flip());
+    unique[2u * (params.destination_first + rank)] = key.x;
+    unique[2u * (params.destination_first + rank) + 1u] = key.y;
+}
+
+fn store_last(runs: u32, before: u32) {}

@@ -1,0 +1,321 @@
+//! What is found among sorted keys, on this machine's adapter: runs, cells and places.
+
+use crate::device::{Gpu, gpu};
+use crate::rows::{by_field, tail};
+use bcfsort_data::{Pattern, Spec, generate};
+use wgpu_bcfsort::internals::host::sort_on_cpu;
+use wgpu_bcfsort::{
+    Comparator, Error, KeyType, Keys, Order, Payload, Runs, Scratch, SortJob, SortKey,
+};
+
+/// Starts and lengths of the runs of equal keys.
+fn runs_of<T: SortKey>(sorted: &[T]) -> (Vec<u32>, Vec<u32>) {
+    let chunks = sorted.chunk_by(|a, b| a.to_bits64() == b.to_bits64());
+    let lengths: Vec<u32> = chunks.map(|run| run.len() as u32).collect();
+    let mut end = 0;
+    let starts = lengths.iter().map(|length| {
+        end += length;
+        end - length
+    });
+    (starts.collect(), lengths)
+}
+
+/// Sorts keys, and finds runs and places among them.
+fn check<T: SortKey>(gpu: &Gpu, (pattern, len): (Pattern, usize), order: Order) {
+    let what = format!("{pattern} {len} {} {}", T::KEY_TYPE, order.name());
+    let keys: Vec<T> = generate(&Spec::new(pattern, len as u64)).unwrap();
+    let needles: Vec<T> = generate(&Spec::new(pattern, 3000).seed(9)).unwrap();
+    let mut sorted = keys.clone();
+    sort_on_cpu(&mut sorted, order);
+    let room = vec![7; len.max(1) * (T::KEY_TYPE.words() as usize)];
+    let on_gpu = gpu.buffer(bytemuck::cast_slice(&[&keys[..], &needles[..1]].concat()));
+    let in_order = gpu.buffer(bytemuck::cast_slice(&[&sorted[..], &needles[..1]].concat()));
+    let asked = gpu.buffer(bytemuck::cast_slice(&needles));
+    let [unique, starts, lengths] = [(); 3].map(|()| gpu.buffer(&room));
+    let (count, places) = (gpu.buffer(&[7, 7]), gpu.buffer(&[7; 3000]));
+    let (expected_starts, expected_lengths) = runs_of(&sorted);
+    let (map, many) = (T::KEY_TYPE.map(order), len as u64);
+    let code = |key: T| map.encode(key.to_bits64());
+    for is_sorted in [false, true] {
+        let runs = Runs::new(count.slice(4..)).keys(&unique);
+        let runs = runs.starts(&starts).lengths(&lengths);
+        let job = if is_sorted {
+            SortJob::of_sorted(Keys::new(&in_order, T::KEY_TYPE), many)
+                .upper_bound(&asked, 3000, &places)
+        } else {
+            SortJob::new(Keys::new(&on_gpu, T::KEY_TYPE), many).lower_bound(&asked, 3000, &places)
+        };
+        gpu.first
+            .prepare(&job.order(order).runs(runs))
+            .unwrap()
+            .run()
+            .unwrap();
+        let number = expected_starts.len();
+        assert_eq!(gpu.read(&count), [7, number as u32], "{what}");
+        assert!(gpu.read(&starts)[..number] == expected_starts, "{what}");
+        assert!(gpu.read(&lengths)[..number] == expected_lengths, "{what}");
+        let words = gpu.read(&unique);
+        let found: &[T] = bytemuck::cast_slice(&words);
+        for (found, &start) in found.iter().zip(&expected_starts) {
+            let expected = sorted[start as usize].to_bits64();
+            assert!(found.to_bits64() == expected, "{what}");
+        }
+        let place = |&needle: &T| {
+            let needle = code(needle);
+            let before = |&key: &T| code(key) < needle || is_sorted && code(key) == needle;
+            sorted.partition_point(before) as u32
+        };
+        let expected: Vec<u32> = needles.iter().map(place).collect();
+        assert!(gpu.read(&places) == expected, "{what}, {is_sorted}");
+    }
+}
+
+#[test]
+fn runs_and_places_equal_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let few = [(Pattern::Full, 70_001), (Pattern::Duplicates, 5000)];
+    let more = [
+        (Pattern::Full, 0),
+        (Pattern::Full, 1),
+        (Pattern::Constant, 9001),
+        (Pattern::FewDistinct, 300_000),
+        (Pattern::Zipf, 70_001),
+    ];
+    for (number, case) in gpu.cases(&few, &more).into_iter().enumerate() {
+        let order = [Order::Ascending, Order::Descending][number % 2];
+        check::<u32>(gpu, case, order);
+        check::<f32>(gpu, case, order);
+        check::<u64>(gpu, case, order);
+        check::<f64>(gpu, case, Order::Descending);
+        check::<i64>(gpu, case, Order::Ascending);
+    }
+}
+
+/// 0.0 and -0.0 are two keys, and so are two NaNs.
+#[test]
+fn equal_keys_have_equal_bits() {
+    let Some(gpu) = gpu() else { return };
+    let nan = f32::from_bits(0x7fc0_0001);
+    let keys = [0.0_f32, f32::NAN, -0.0, nan, 0.0, -0.0, nan].map(f32::to_bits);
+    let (on_gpu, unique, count) = (gpu.buffer(&keys), gpu.buffer(&[0; 7]), gpu.buffer(&[0]));
+    let job = SortJob::new(Keys::new(&on_gpu, KeyType::F32), 7).unique(&unique, &count);
+    gpu.first.prepare(&job).unwrap().run().unwrap();
+    assert_eq!(gpu.read(&count), [4]);
+    let expected = [-0.0, 0.0, f32::NAN, nan].map(f32::to_bits);
+    assert_eq!(gpu.read(&unique)[..4], expected);
+}
+
+/// The cells of particles: in place, as a field of structs, packed, with a count on the GPU, and of
+/// indices only.
+#[test]
+fn each_cell_has_its_records() {
+    const CELLS: u32 = 5000;
+    let Some(gpu) = gpu() else { return };
+    let len = 20_000_u32;
+    // None in some, and 100 beyond the last one.
+    let cell = |i: u32| match i {
+        i if i < 100 => CELLS + i % 7,
+        i => i.wrapping_mul(0x9e37_79b9) % CELLS / 3 * 3,
+    };
+    let cells: Vec<u32> = (0..len).map(cell).collect();
+    let table_of = |cells: &[u32], number: u32| -> Vec<u32> {
+        let mut sorted = cells.to_vec();
+        sorted.sort_unstable();
+        let start = |cell| sorted.partition_point(|&other| other < cell) as u32;
+        (0..=number).map(start).collect()
+    };
+    let table = gpu.buffer(&vec![7; CELLS as usize + 3]);
+    let expect = |table: &wgpu_bcfsort::wgpu::Buffer, expected: Vec<u32>, what: &str| {
+        let got = gpu.read(table);
+        assert!(got[1..=expected.len()] == expected, "{what}");
+        let mut others = got[..1].iter().chain(&got[expected.len() + 1..]);
+        assert!(others.all(|&word| word == 7), "{what}");
+        gpu.queue
+            .write_buffer(table, 0, bytemuck::cast_slice(&vec![7_u32; got.len()]));
+    };
+    let run = |job: SortJob<'_>| gpu.first.prepare(&job).unwrap().run().unwrap();
+    let many = u64::from(len);
+
+    let keys = gpu.buffer(&cells);
+    let indices = gpu.buffer(&vec![0; len as usize]);
+    let job = SortJob::argsort(Keys::new(&keys, KeyType::U32), &indices, many);
+    run(job.starts_of(table.slice(4..), CELLS));
+    expect(&table, table_of(&cells, CELLS), "indices");
+    assert!(gpu.read(&keys) == cells);
+    let order = gpu.read(&indices);
+    assert!(order.is_sorted_by_key(|&i| (cells[i as usize], i)));
+
+    let count = gpu.buffer(&[12_345]);
+    let job = SortJob::new(Keys::new(&keys, KeyType::U32), many).len_from(&count);
+    run(job.starts_of(table.slice(4..), CELLS));
+    expect(&table, table_of(&cells[..12_345], CELLS), "a count");
+
+    let rows: Vec<u32> = cells.iter().flat_map(|&cell| [1, cell, 2]).collect();
+    let rows = gpu.buffer(&[&[0; 30], &rows[..]].concat());
+    let to = gpu.buffer(&vec![0; 3 * len as usize]);
+    let field = by_field(tail(&rows, 10, 12), KeyType::U32, 12, 4);
+    run(SortJob::new(field, many)
+        .output(&to)
+        .starts_of(table.slice(4..), CELLS));
+    expect(&table, table_of(&cells, CELLS), "structs");
+
+    // As many cells as values, and more.
+    let bytes: Vec<u8> = cells.iter().map(|&cell| cell as u8).collect();
+    let as_cells: Vec<u32> = bytes.iter().map(|&byte| byte.into()).collect();
+    for number in [256, 300] {
+        let on_gpu = gpu.buffer(bytemuck::cast_slice(&bytes));
+        let job = SortJob::new(Keys::new(&on_gpu, KeyType::U8), many);
+        run(job.starts_of(table.slice(4..), number));
+        expect(&table, table_of(&as_cells, number), "bytes");
+    }
+}
+
+#[test]
+fn packed_keys_are_unique() {
+    let Some(gpu) = gpu() else { return };
+    let keys: Vec<i8> = (0..9001_u32)
+        .map(|i| (i.wrapping_mul(77) % 200) as i8)
+        .collect();
+    let mut expected = keys.clone();
+    expected.sort_unstable();
+    expected.dedup();
+    let words: Vec<i8> = keys.iter().copied().chain([0; 3]).collect();
+    let on_gpu = gpu.buffer(bytemuck::cast_slice(&words));
+    let (unique, count) = (gpu.buffer(&[u32::MAX; 2251]), gpu.buffer(&[0]));
+    let job = SortJob::new(Keys::new(&on_gpu, KeyType::I8), 9001).unique(&unique, &count);
+    gpu.first.prepare(&job).unwrap().run().unwrap();
+    assert_eq!(gpu.read(&count), [expected.len() as u32]);
+    let found = gpu.read(&unique);
+    let found: &[i8] = bytemuck::cast_slice(&found);
+    assert_eq!(found[..expected.len()], expected);
+    assert!(found[expected.len()..].iter().all(|&byte| byte == -1));
+}
+
+/// Of records with equal keys, the first one of the input: in place, out of place, and of keys that
+/// are in order already; with a count on the GPU.
+#[test]
+fn unique_keys_have_the_rows_of_their_first_records() {
+    const LEN: usize = 20_000;
+    let Some(gpu) = gpu() else { return };
+    let keys: Vec<u32> = (0..LEN as u32)
+        .map(|i| i.wrapping_mul(0x9e37_79b9) >> 20)
+        .collect();
+    let mut in_order = keys.clone();
+    in_order.sort_unstable();
+    let rows: Vec<u32> = (0..LEN as u32).flat_map(|i| [i, !i]).collect();
+    let firsts_of = |keys: &[u32]| -> Vec<u32> {
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        order.sort_by_key(|&i| keys[i as usize]);
+        let groups = order.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]);
+        groups.flat_map(|group| [group[0], !group[0]]).collect()
+    };
+    for (case, len) in [LEN, LEN, LEN, 12_345].into_iter().enumerate() {
+        let is_sorted = case == 2;
+        let of = if is_sorted { &in_order } else { &keys };
+        let (on_gpu, on_gpu_rows) = (gpu.buffer(of), gpu.buffer(&rows));
+        let [unique, starts] = [(); 2].map(|()| gpu.buffer(&vec![7; LEN + 1]));
+        let [firsts, sorted_rows] = [(); 2].map(|()| gpu.buffer(&vec![7; 2 * LEN + 1]));
+        let (count, number) = (gpu.buffer(&[0]), gpu.buffer(&[len as u32]));
+        let mut payload = Payload::new(&on_gpu_rows, 8).firsts(firsts.slice(4..));
+        if case == 1 {
+            payload = payload.output(&sorted_rows);
+        }
+        let keys = Keys::new(&on_gpu, KeyType::U32);
+        let job = if is_sorted {
+            SortJob::of_sorted(keys, LEN as u64)
+        } else {
+            SortJob::new(keys, LEN as u64)
+        };
+        let mut runs = Runs::new(&count).keys(&unique);
+        if case == 1 {
+            runs = runs.starts(starts.slice(4..));
+        }
+        let job = job.payload(payload).runs(runs).len_from(&number);
+        gpu.first.prepare(&job).unwrap().run().unwrap();
+        let expected = firsts_of(&of[..len]);
+        assert_eq!(gpu.read(&count), [expected.len() as u32 / 2], "{case}");
+        let found = gpu.read(&firsts);
+        assert!(found[1..=expected.len()] == expected, "{case}");
+        let mut others = found[..1].iter().chain(&found[expected.len() + 1..]);
+        assert!(others.all(|&word| word == 7), "{case}");
+    }
+    let (keys, rows) = (gpu.buffer(&keys), gpu.buffer(&rows));
+    let firsts = gpu.buffer(&vec![0; 2 * LEN]);
+    let payload = Payload::new(&rows, 8).firsts(&firsts);
+    let without = SortJob::new(Keys::new(&keys, KeyType::U32), 9).payload(payload);
+    let error = gpu.first.prepare(&without).unwrap_err();
+    assert!(matches!(error, Error::NotInOrder(_)), "{error}");
+}
+
+#[test]
+fn what_cannot_be_found_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let keys = gpu.buffer(&[3; 100]);
+    let [unique, table, indices] = [(); 3].map(|()| gpu.buffer(&[0; 100]));
+    let (count, few) = (gpu.buffer(&[0]), gpu.buffer(&[0; 99]));
+    let of = |key| SortJob::new(Keys::new(&keys, key), 100);
+    let whole = || of(KeyType::U32);
+    let refused = |job: SortJob<'_>| gpu.first.prepare(&job).unwrap_err();
+    let comparator = Comparator::new(
+        "struct Row { key: u32 }
+        fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
+    )
+    .unwrap();
+    for job in [
+        whole().top(5),
+        whole().keep_keys(),
+        SortJob::by(&keys, &comparator, 100),
+    ] {
+        let error = refused(job.unique(&unique, &count));
+        assert!(matches!(error, Error::NotInOrder(_)), "{error}");
+    }
+    let error = refused(of(KeyType::F32).starts_of(&table, 5));
+    assert!(matches!(error, Error::NoCells(KeyType::F32)), "{error}");
+    let too_small = [
+        whole().unique(&few, &count),
+        whole().starts_of(&table, 100),
+        whole().lower_bound(&few, 100, &table),
+        whole().lower_bound(&unique, 100, &few),
+    ];
+    for job in too_small {
+        let error = refused(job);
+        assert!(matches!(error, Error::BufferTooSmall { .. }), "{error}");
+    }
+    let same = [whole().unique(&keys, &count), whole().starts_of(&keys, 9)];
+    for job in same {
+        let error = refused(job);
+        assert!(matches!(error, Error::SameBuffer { .. }), "{error}");
+    }
+    // Neither needs the keys.
+    let kept = SortJob::argsort(Keys::new(&keys, KeyType::U32), &indices, 100);
+    gpu.first.prepare(&kept.unique(&unique, &count)).unwrap();
+    // No needles, and no records.
+    let none = whole().lower_bound(&unique, 0, &table);
+    gpu.first.prepare(&none).unwrap().run().unwrap();
+    let empty = SortJob::new(Keys::new(&keys, KeyType::U32), 0).unique(&unique, &count);
+    gpu.queue.write_buffer(&count, 0, &[9, 0, 0, 0]);
+    gpu.first.prepare(&empty).unwrap().run().unwrap();
+    assert_eq!(gpu.read(&count), [0]);
+}
+
+/// The scratch memory is what the documentation says.
+#[test]
+fn what_is_found_takes_little_scratch_memory() {
+    let Some(gpu) = gpu() else { return };
+    let keys = gpu.buffer(&[0; 4]);
+    let [unique, starts, lengths, count, table] = [(); 5].map(|()| gpu.buffer(&[0; 4]));
+    let len = 1 << 22;
+    let scratch = Scratch::default();
+    let sort = SortJob::new(Keys::new(&keys, KeyType::U32), len).scratch(&scratch);
+    let alone = gpu.first.scratch_size(&sort).unwrap();
+    let runs = || Runs::new(&count).keys(&unique).starts(&starts);
+    let with = |job: SortJob<'_>| gpu.first.scratch_size(&job).unwrap() - alone;
+    assert_eq!(with(sort.clone().runs(runs())), len / 1024);
+    assert_eq!(
+        with(sort.clone().runs(runs().lengths(&lengths))),
+        len / 1024
+    );
+    let lengths = Runs::new(&count).lengths(&lengths);
+    assert_eq!(with(sort.clone().runs(lengths)), len / 1024 + 4 * len);
+    assert_eq!(with(sort.starts_of(&table, 1 << 20)), (1 << 20) / 512 + 8);
+}
