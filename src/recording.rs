@@ -187,7 +187,9 @@ pub enum Buffer {
     RunPayload(u8),
     /// The same of packed keys: mapped, a word for each.
     RunWords,
-    /// The heads of runs in each tile of records; later, those before it.
+    /// The heads of runs: a bit for each record.
+    RunHeads,
+    /// The number of heads in each tile of records; later, of those before it.
     RunTiles,
     /// The first record of each cell: a user buffer, not read.
     Cells,
@@ -246,6 +248,7 @@ impl Buffer {
             | Self::RunCount
             | Self::RunStarts
             | Self::RunLengths
+            | Self::RunHeads
             | Self::RunTiles
             | Self::Cells
             | Self::CellBounds
@@ -337,6 +340,7 @@ impl fmt::Display for Buffer {
             Self::RunKeys => f.write_str("run_keys"),
             Self::RunPayload(number) => write!(f, "run_payload.{number}"),
             Self::RunWords => f.write_str("run_words"),
+            Self::RunHeads => f.write_str("run_heads"),
             Self::RunTiles => f.write_str("run_tiles"),
             Self::Cells => f.write_str("cells"),
             Self::CellBounds => f.write_str("cell_bounds"),

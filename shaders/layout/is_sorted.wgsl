@@ -12,10 +12,6 @@
 
 @group(0) @binding(2) var<storage, read_write> found: array<atomic<u32>>;
 
-fn precedes(a: vec2<u32>, b: vec2<u32>) -> bool {
-    return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));
-}
-
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,

@@ -12,6 +12,9 @@
 // The key of a record as it lies. A packed key is in the upper bits of the word.
 fn raw_key(i: u32) -> vec2<u32> {
     let at = params.key_first + i * params.key_stride;
+    if params.key_shift == 0u {
+        return vec2<u32>(source[at], 0u);
+    }
     let bits = 32u >> params.key_shift;
     let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
     return vec2<u32>((source[at >> params.key_shift] >> shift) << (32u - bits), 0u);

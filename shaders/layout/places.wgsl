@@ -6,10 +6,6 @@
 
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;
 
-fn precedes(a: vec2<u32>, b: vec2<u32>) -> bool {
-    return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));
-}
-
 // Whether a record with this key is before the needle's place.
 fn is_key_before(key: vec2<u32>, needle: vec2<u32>) -> bool {
     return select(precedes(key, needle), !precedes(needle, key), params.is_upper != 0u);

@@ -4,7 +4,7 @@
 
 // `starts`: from word destination_first on, the first record of each run.
 
-@group(0) @binding(3) var<storage, read_write> starts: array<u32>;
+@group(0) @binding(4) var<storage, read_write> starts: array<u32>;
 
 fn store_run(rank: u32, start: u32, before: u32) {
     starts[params.destination_first + rank] = start;
@@ -17,8 +17,8 @@ fn store_last(runs: u32, before: u32) {}
 // `starts`: from word destination_first on, the first record of each run. `lengths`: from word
 // source_first on, its records.
 
-@group(0) @binding(3) var<storage, read_write> starts: array<u32>;
-@group(0) @binding(4) var<storage, read_write> lengths: array<u32>;
+@group(0) @binding(4) var<storage, read_write> starts: array<u32>;
+@group(0) @binding(5) var<storage, read_write> lengths: array<u32>;
 
 // The run before ends where this one starts.
 fn store_run(rank: u32, start: u32, before: u32) {
@@ -35,9 +35,9 @@ fn store_last(runs: u32, before: u32) {
 
 // ---- keys
 
-// `unique`: from key number destination_first on, the key of each run.
+// `source`: see load.wgsl. `unique`: from key number destination_first on, the key of each run.
 
-@group(0) @binding(3) var<storage, read_write> unique: array<u32>;
+@group(0) @binding(4) var<storage, read_write> unique: array<u32>;
 
 fn store_run(rank: u32, start: u32, before: u32) {
     let key = decode_key(load_key(start).x, user_sign(), user_flip());
@@ -48,9 +48,9 @@ fn store_last(runs: u32, before: u32) {}
 
 // ---- wide_keys
 
-// `unique`: from key number destination_first on, the key of each run.
+// `source`: see load.wgsl. `unique`: from key number destination_first on, the key of each run.
 
-@group(0) @binding(3) var<storage, read_write> unique: array<u32>;
+@group(0) @binding(4) var<storage, read_write> unique: array<u32>;
 
 fn store_run(rank: u32, start: u32, before: u32) {
     let key = decode_key(load_key(start), user_sign(), user_flip());

@@ -1,9 +1,9 @@
-// Uses layout/params, layout/runs, lib/scan, lib/workgroup.
+// Uses layout/params, lib/scan, lib/workgroup.
 //
 // RUNS, second phase: the heads before each tile, the last of them, and the number of all runs.
 //
-// `tiles`: see runs.wgsl; there are params.tiles. `count`: its word destination_first becomes the
-// number of runs.
+// `tiles`: see count_runs.wgsl. There are params.tiles, and each gets the same of all tiles before
+// it. `count`: its word destination_first becomes the number of runs.
 //
 // One workgroup, which goes through the tiles 8 LANES at a time, 8 consecutive ones per lane.
 //
@@ -13,6 +13,25 @@
 @group(0) @binding(2) var<storage, read_write> count: array<u32>;
 
 var<workgroup> heads_of_lanes: u32;
+
+// The maximum of `latest` among the lanes before this one. All lanes must call it. Until the next
+// call, the last of `latest_cells` is the maximum of all.
+
+var<workgroup> latest_cells: array<u32, LANES>;
+
+fn latest_before(lane: u32, latest: u32) -> u32 {
+    workgroupBarrier();
+    latest_cells[lane] = latest;
+    workgroupBarrier();
+    for (var step = 1u; step < LANES; step *= 2u) {
+        // The first lanes have no other: they read their own.
+        let both = max(latest_cells[lane], latest_cells[select(lane, lane - step, lane >= step)]);
+        workgroupBarrier();
+        latest_cells[lane] = both;
+        workgroupBarrier();
+    }
+    return select(0u, latest_cells[max(lane, 1u) - 1u], lane > 0u);
+}
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(local_invocation_index) lane: u32) {

@@ -1,13 +1,62 @@
-// Uses layout/load, layout/params, layout/run_outputs, layout/runs, lib/key_map, lib/scan,
+// Uses layout/load, layout/params, layout/run_outputs, lib/key_map, lib/scan,
 // lib/workgroup.
 //
 // RUNS, third phase: writes them.
 //
-// `source`: see load.wgsl. `tiles`: see runs.wgsl.
+// `tiles`: as SCAN_RUNS leaves them. `heads`: see count_runs.wgsl.
 //
-// A lane reads every LANES-th record of a tile, and then writes every LANES-th run of each part.
+// A lane writes every LANES-th run of each part of a tile.
 
 @group(0) @binding(2) var<storage, read> tiles: array<u32>;
+@group(0) @binding(3) var<storage, read> heads: array<u32>;
+
+// The heads among 8 LANES records in workgroup memory: their places among these, in order.
+//
+// Of each part a lane has read 8 records, LANES apart, and then has 8 consecutive ones. One unused
+// word follows every 32 cells, so that lanes access 8 cells each without conflict. The places of
+// heads are stored without conflict if all records are heads; if not, the keys determine it.
+
+const PART: u32 = 8u * LANES;
+
+var<workgroup> head_cells: array<u32, PART + PART / 32u>;
+var<workgroup> heads_of_part: u32;
+
+fn scan_load(i: u32) -> u32 {
+    return head_cells[i];
+}
+
+fn scan_store(i: u32, value: u32) {
+    head_cells[i] = value;
+}
+
+fn head_cell(i: u32) -> u32 {
+    return i + i / 32u;
+}
+
+// `heads_read`: among the records that the lane has read. All lanes must call it.
+fn find_heads(heads_read: u32, lane: u32) {
+    workgroupBarrier();
+    for (var j = 0u; j < 8u; j++) {
+        head_cells[head_cell(j * LANES + lane)] = (heads_read >> j) & 1u;
+    }
+    workgroupBarrier();
+    var own = 0u;
+    for (var j = 0u; j < 8u; j++) {
+        own |= head_cells[head_cell(lane * 8u + j)] << j;
+    }
+    var slot = exclusive_sum(lane, countOneBits(own));
+    if lane == LANES - 1u {
+        heads_of_part = slot + countOneBits(own);
+    }
+    workgroupBarrier();
+    for (var j = 0u; j < 8u; j++) {
+        if ((own >> j) & 1u) != 0u {
+            head_cells[head_cell(slot)] = lane * 8u + j;
+            slot++;
+        }
+    }
+    workgroupBarrier();
+}
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -19,14 +68,13 @@ fn main(
     if tile >= params.end {
         return;
     }
-    // All keys of the tile are read first, so that their loads are under way together.
-    var heads = heads_of_lane(tile, lane);
+    var own = heads[tile * LANES + lane];
     var runs = tiles[2u * tile];
     // The head of the last run before a part. The first part has none, and does not use it.
     var last = tiles[2u * tile + 1u] - 1u;
     for (var first = tile * RUN_TILE; first < (tile + 1u) * RUN_TILE; first += PART) {
-        find_heads(heads, lane);
-        heads >>= 8u;
+        find_heads(own, lane);
+        own >>= 8u;
         for (var slot = lane; slot < heads_of_part; slot += LANES) {
             let before = head_cells[head_cell(max(slot, 1u) - 1u)];
             // There is room for all, unless the keys are not in order or change between two

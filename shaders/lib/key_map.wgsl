@@ -24,3 +24,10 @@ fn decode_key(key: vec2<u32>, sign: vec2<u32>, flip: vec2<u32>) -> vec2<u32> {
     let bits = key ^ flip;
     return bits ^ (vec2<u32>(0u - (bits.y >> 31u)) & sign);
 }
+
+// ---- order
+
+// The order of mapped keys of one word, with 0 for the other, or of two.
+fn precedes(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));
+}

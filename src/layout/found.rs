@@ -2,9 +2,9 @@
 //! places of other keys.
 //!
 //! ```text
-//! count runs    keys -> tiles (the heads of runs in each)
+//! count runs    keys -> heads of runs, tiles (the heads in each)
 //! scan runs     tiles -> tiles (those before each), number of runs
-//! write runs    keys, tiles -> starts, lengths; and again -> keys
+//! write runs    heads, tiles -> starts, lengths; and with keys -> keys
 //!
 //! search        keys -> bounds (the places of every 2048th cell)
 //! cells         keys, bounds -> places of all
@@ -157,7 +157,9 @@ impl Composer<'_> {
         let tile_count = len.div_ceil(RUN_TILE);
         let bytes = u64::from(tile_count) * 8;
         let tiles = self.recording.reserve(Buffer::RunTiles, bytes);
-        let bindings = [("source", sorted.keys), ("tiles", tiles)];
+        let heads_bytes = u64::from(tile_count) * u64::from(RUN_TILE / 8);
+        let heads = self.recording.reserve(Buffer::RunHeads, heads_bytes);
+        let bindings = [("source", sorted.keys), ("tiles", tiles), ("heads", heads)];
         let kernel = kernels::count_runs(words);
         let groups = (tile_count, RUN_TILE);
         self.groups(Phase::Runs, &kernel, &bindings, sorted.parameters, groups);
@@ -190,14 +192,13 @@ impl Composer<'_> {
     /// Writes something of each run.
     fn write_runs(
         &mut self,
-        sorted: &Sorted,
         output: RunOutput,
         parameters: LayoutParams,
         bindings: &[(&'static str, Buffer)],
     ) {
-        let common = [("source", sorted.keys), ("tiles", Buffer::RunTiles)];
+        let common = [("tiles", Buffer::RunTiles), ("heads", Buffer::RunHeads)];
         let bindings = [&common, bindings].concat();
-        let kernel = kernels::write_runs(self.job.key.words(), output);
+        let kernel = kernels::write_runs(output);
         let groups = (self.job.len.div_ceil(RUN_TILE), RUN_TILE);
         self.groups(Phase::Runs, &kernel, &bindings, parameters, groups);
     }
@@ -224,19 +225,20 @@ impl Composer<'_> {
         } else {
             RunOutput::Starts
         };
-        self.write_runs(sorted, output, parameters, &bindings);
+        self.write_runs(output, parameters, &bindings);
         Some(Rows { buffer, first })
     }
 
     /// Writes the keys of runs.
     fn run_keys(&mut self, sorted: &Sorted, count: (Buffer, u32), first: u32) {
+        let output = RunOutput::Keys(self.job.key.words());
         let Some(bits) = self.job.layout.bits else {
             let parameters = LayoutParams {
                 destination_first: first,
                 ..sorted.parameters
             };
-            let bindings = [("unique", Buffer::RunKeys)];
-            self.write_runs(sorted, RunOutput::Keys, parameters, &bindings);
+            let bindings = [("source", sorted.keys), ("unique", Buffer::RunKeys)];
+            self.write_runs(output, parameters, &bindings);
             return;
         };
         // A lane writes a word of packed keys, of several runs: mapped words first.
@@ -250,8 +252,8 @@ impl Composer<'_> {
             user_flip_low: 0,
             ..sorted.parameters
         };
-        let bindings = [("unique", mapped)];
-        self.write_runs(sorted, RunOutput::Keys, parameters, &bindings);
+        let bindings = [("source", sorted.keys), ("unique", mapped)];
+        self.write_runs(output, parameters, &bindings);
         let to = Rows {
             buffer: Buffer::RunKeys,
             first,

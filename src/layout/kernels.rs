@@ -37,6 +37,7 @@ pub(crate) const BINS: u32 = 8 * LANES;
 pub(crate) const COUNTED: u32 = 32 * LANES;
 const SLOTS: u32 = 1024;
 
+const KEY_ORDER: Source = wgsl!("lib/key_map.wgsl", "order");
 const SEGMENTS: Source = wgsl!("layout/segments.wgsl");
 const STORE_VALUES: Source = wgsl!("layout/records.wgsl", "values");
 const SCAN: Source = wgsl!("lib/scan.wgsl", "sum");
@@ -77,7 +78,11 @@ pub fn all() -> Vec<Kernel> {
     ]
     .into_iter()
     .chain([1, 2].into_iter().flat_map(found))
-    .chain([scan_runs()])
+    .chain([
+        scan_runs(),
+        write_runs(RunOutput::Starts),
+        write_runs(RunOutput::StartsAndLengths),
+    ])
     .collect()
 }
 
@@ -279,18 +284,13 @@ pub fn is_sorted(words: u32) -> Kernel {
         _ => "layout.is_sorted.2w",
     };
     let text = wgsl!("layout/is_sorted.wgsl");
-    kernel(name, &[], &[key_map(words), load_keys(words), text]).into()
+    let texts = [key_map(words), KEY_ORDER, load_keys(words), text];
+    kernel(name, &[], &texts).into()
 }
 
 /// What is found in sorted keys of `words` words.
 fn found(words: u32) -> Vec<Kernel> {
-    let runs = [
-        RunOutput::Starts,
-        RunOutput::StartsAndLengths,
-        RunOutput::Keys,
-    ];
-    let mut all = vec![count_runs(words)];
-    all.extend(runs.map(|output| write_runs(words, output)));
+    let mut all = vec![count_runs(words), write_runs(RunOutput::Keys(words))];
     all.extend([Needles::Cells, Needles::Keys].map(|of| search(words, of)));
     all.extend([cells(words), index_keys(words), search_index(words)]);
     all
@@ -318,8 +318,6 @@ pub fn count_runs(words: u32) -> Kernel {
     let texts = [
         key_map(words),
         load_keys(words),
-        wgsl!("layout/runs.wgsl", "head"),
-        wgsl!("layout/runs.wgsl", "sum"),
         wgsl!("layout/count_runs.wgsl"),
     ];
     Definition {
@@ -333,12 +331,7 @@ pub fn count_runs(words: u32) -> Kernel {
 /// Runs: the heads before each tile.
 #[must_use]
 pub fn scan_runs() -> Kernel {
-    let texts = [
-        SCAN_MEMORY,
-        SCAN,
-        wgsl!("layout/runs.wgsl", "latest"),
-        wgsl!("layout/scan_runs.wgsl"),
-    ];
+    let texts = [SCAN_MEMORY, SCAN, wgsl!("layout/scan_runs.wgsl")];
     Definition {
         // The sum of all lanes takes 16 bytes.
         workgroup_bytes: SCAN_BYTES + 4 * LANES + 16,
@@ -354,33 +347,33 @@ pub enum RunOutput {
     Starts,
     /// Its first record, and how many it has.
     StartsAndLengths,
-    /// Its key.
-    Keys,
+    /// Its key, of so many words.
+    Keys(u32),
 }
 
-/// Runs of keys of `words` words: writes them.
+/// Runs: writes them.
 #[must_use]
-pub fn write_runs(words: u32, output: RunOutput) -> Kernel {
-    let (name, section) = match (output, words) {
-        (RunOutput::Starts, _) => ("starts", wgsl!("layout/run_outputs.wgsl", "starts")),
-        (RunOutput::StartsAndLengths, _) => (
+pub fn write_runs(output: RunOutput) -> Kernel {
+    let (name, section, words) = match output {
+        RunOutput::Starts => ("starts", wgsl!("layout/run_outputs.wgsl", "starts"), None),
+        RunOutput::StartsAndLengths => (
             "starts_and_lengths",
             wgsl!("layout/run_outputs.wgsl", "starts_and_lengths"),
+            None,
         ),
-        (RunOutput::Keys, 1) => ("keys", wgsl!("layout/run_outputs.wgsl", "keys")),
-        (RunOutput::Keys, _) => ("keys", wgsl!("layout/run_outputs.wgsl", "wide_keys")),
+        RunOutput::Keys(1) => ("keys.1w", wgsl!("layout/run_outputs.wgsl", "keys"), Some(1)),
+        RunOutput::Keys(_) => (
+            "keys.2w",
+            wgsl!("layout/run_outputs.wgsl", "wide_keys"),
+            Some(2),
+        ),
     };
-    let texts = [
-        key_map(words),
-        load_keys(words),
-        wgsl!("layout/runs.wgsl", "head"),
-        wgsl!("layout/runs.wgsl", "heads"),
-        SCAN,
-        section,
-        wgsl!("layout/write_runs.wgsl"),
-    ];
+    let mut texts = vec![SCAN];
+    texts.extend(words.map(key_map));
+    texts.extend(words.map(load_keys));
+    texts.extend([section, wgsl!("layout/write_runs.wgsl")]);
     Definition {
-        name: format!("layout.write_runs.{words}w.{name}").into(),
+        name: format!("layout.write_runs.{name}").into(),
         // The heads of a part, a 32nd more, and their number, which takes 16 bytes.
         workgroup_bytes: 4 * (RUN_PART + RUN_PART / 32) + 16,
         // The keys determine where the heads are.
@@ -419,6 +412,7 @@ pub fn search(words: u32, needles: Needles) -> Kernel {
     };
     let texts = [
         key_map(words),
+        KEY_ORDER,
         load_keys(words),
         needles.source(words),
         wgsl!("layout/places.wgsl"),
@@ -470,6 +464,7 @@ pub fn search_index(words: u32) -> Kernel {
     };
     let texts = [
         key_map(words),
+        KEY_ORDER,
         load_keys(words),
         Needles::Keys.source(words),
         wgsl!("layout/places.wgsl"),
@@ -491,6 +486,7 @@ pub fn search_index(words: u32) -> Kernel {
 pub fn cells(words: u32) -> Kernel {
     let texts = [
         key_map(words),
+        KEY_ORDER,
         load_keys(words),
         Needles::Cells.source(words),
         wgsl!("layout/places.wgsl"),
