@@ -41,6 +41,10 @@ pub enum BufferRole {
     Needles,
     /// Their places: [`SortJob::lower_bound`](crate::SortJob::lower_bound).
     Places,
+    /// The flags of a [`CompactJob`](crate::CompactJob).
+    Flags,
+    /// The number of records that a [`CompactJob`](crate::CompactJob) keeps.
+    Kept,
     /// The composed records in scratch memory.
     Scratch,
     /// The source of [`Sorter::download`](crate::Sorter::download).
@@ -70,6 +74,8 @@ impl fmt::Display for BufferRole {
             Self::Cells => f.write_str("cell starts"),
             Self::Needles => f.write_str("needles"),
             Self::Places => f.write_str("places"),
+            Self::Flags => f.write_str("flags"),
+            Self::Kept => f.write_str("kept count"),
             Self::Scratch => f.write_str("scratch"),
             Self::Download => f.write_str("downloaded"),
             Self::Values => f.write_str("values"),
@@ -232,7 +238,9 @@ pub enum Error {
     #[error("cells are numbered by unsigned keys, not {0}")]
     NoCells(KeyType),
     /// Prefix sums do not support this type.
-    #[error("prefix sums support u32, i32 and f32, not {0}")]
+    #[error(
+        "{0} values are not added: prefix sums are of u32, i32 and f32, scans also of u64 and i64"
+    )]
     NoSums(KeyType),
     /// Two slices or counts that must have the same length differ, e.g. keys and values.
     #[non_exhaustive]
@@ -350,6 +358,24 @@ pub enum Error {
         /// naga's message.
         message: String,
     },
+}
+
+#[cfg(feature = "gpu")]
+impl Error {
+    /// The error with other names for its buffers.
+    pub(crate) fn with_roles(mut self, name: impl Fn(BufferRole) -> BufferRole) -> Self {
+        match &mut self {
+            Self::BufferTooSmall { buffer, .. }
+            | Self::BindingTooLarge { buffer, .. }
+            | Self::Offset { buffer, .. }
+            | Self::BufferUsage { buffer, .. } => *buffer = name(*buffer),
+            Self::SameBuffer { first, second } => {
+                (*first, *second) = (name(*first), name(*second));
+            }
+            _ => {}
+        }
+        self
+    }
 }
 
 #[cfg(test)]

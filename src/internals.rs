@@ -32,6 +32,9 @@ pub mod recording {
 pub mod samplesort {
     pub use crate::samplesort::*;
 }
+pub mod scan {
+    pub use crate::scan::*;
+}
 pub mod shader {
     pub use crate::shader::*;
 }
@@ -52,6 +55,7 @@ pub fn kernels() -> Vec<Kernel> {
     all.extend(layout::kernels::all());
     all.extend(samplesort::kernels::all());
     all.extend(prefix_sums::kernels::all());
+    all.extend(scan::kernels::all());
     all
 }
 

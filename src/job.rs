@@ -4,7 +4,7 @@
 use crate::comparator::Comparator;
 use crate::error::{BufferRole, Error};
 use crate::key::KeyType;
-use crate::layout::{self, Column, Output, SortLayout, Structs};
+use crate::layout::{self, Column, Heads, Output, SortLayout, Structs};
 use crate::order::Order;
 use std::ops::Range;
 
@@ -139,9 +139,11 @@ pub struct BufferSort<R> {
     pub search: Option<Search<R>>,
 }
 
-/// Where the runs of equal keys are written.
+/// Where the runs of equal keys are written, or the records that are flagged.
 #[derive(Clone, Debug)]
 pub struct Runs<R> {
+    /// What begins a run.
+    pub heads: Heads,
     /// Their number.
     pub count: R,
     /// The first record of each.
@@ -155,7 +157,7 @@ pub struct Runs<R> {
 /// Keys whose places among the sorted ones are written.
 #[derive(Clone, Debug)]
 pub struct Search<R> {
-    /// The keys, as many as there are places.
+    /// The keys.
     pub needles: R,
     /// Their number.
     pub len: u64,
@@ -343,6 +345,7 @@ impl<R: AsSpan> BufferSort<R> {
                 range.span().first_unit(role, bytes)
             };
             found.runs = Some(layout::Runs {
+                heads: runs.heads,
                 count_at: word(BufferRole::RunCount, &runs.count)?,
                 starts: words(BufferRole::RunStarts, &runs.starts)?,
                 lengths: words(BufferRole::RunLengths, &runs.lengths)?,

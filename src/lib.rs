@@ -53,6 +53,7 @@
 //! | a result to read back | [`Sorter::download`] |
 //! | runs of equal keys, each key once, the starts of cells, the places of other keys | [`SortJob::runs`], [`SortJob::unique`], [`SortJob::starts_of`], [`SortJob::lower_bound`] |
 //! | the same in a buffer that is sorted already | [`SortJob::of_sorted`] |
+//! | records with a flag, to keep these (stream compaction); values to add up (scan) | [`CompactJob`], [`ScanJob`] |
 //! | keys that may be sorted already | [`Sorter::is_sorted_until`], [`Sorter::prepare_is_sorted`] |
 //! | the time of each phase | [`PreparedSort::profile`], [`Sorter::profile`] |
 //! | the time of each phase, in your own encoder | [`PreparedSort::record_timed`] |
@@ -130,6 +131,7 @@ mod planner;
 mod prefix_sums;
 mod recording;
 mod samplesort;
+mod scan;
 mod shader;
 #[cfg(feature = "gpu")]
 mod sorter;
@@ -155,8 +157,11 @@ pub use order::Order;
 pub use recording::Phase;
 pub use samplesort::Tuning;
 #[cfg(feature = "gpu")]
+pub use scan::ScanJob;
+#[cfg(feature = "gpu")]
 pub use sorter::{
-    Keys, Payload, PreparedSort, Runs, Scratch, Segmented, SegmentedSortJob, SortJob, Sorter, Whole,
+    CompactJob, Keys, Payload, PreparedSort, Runs, Scratch, Segmented, SegmentedSortJob, SortJob,
+    Sorter, Whole,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

@@ -290,7 +290,7 @@ impl From<BufferRole> for Buffer {
             BufferRole::Count => Self::Count,
             BufferRole::Offsets => Self::Offsets,
             BufferRole::Found => Self::OutOfOrder,
-            BufferRole::RunCount => Self::RunCount,
+            BufferRole::RunCount | BufferRole::Kept => Self::RunCount,
             BufferRole::RunStarts => Self::RunStarts,
             BufferRole::RunLengths => Self::RunLengths,
             BufferRole::RunKeys => Self::RunKeys,
@@ -300,7 +300,9 @@ impl From<BufferRole> for Buffer {
             BufferRole::Places => Self::Places,
             BufferRole::Colors => Self::Colors,
             BufferRole::Scratch => Self::Scratch,
-            BufferRole::Keys | BufferRole::Values | BufferRole::Download => Self::Keys,
+            BufferRole::Keys | BufferRole::Flags | BufferRole::Values | BufferRole::Download => {
+                Self::Keys
+            }
         }
     }
 }

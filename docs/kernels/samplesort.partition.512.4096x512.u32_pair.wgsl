@@ -403,41 +403,52 @@ fn splitter_at(at: u32) -> Record {
     return vec2<u32>(splitters[at], splitters[at + 1u]);
 }
 
+alias Summand = u32;
+
+const NOTHING: Summand = 0u;
+
+// Summands that all banks hold at once.
+const SCAN_LINE: u32 = 32u;
+
+fn added(a: Summand, b: Summand) -> Summand {
+    return a + b;
+}
+
 const OWN: u32 = VALUES / 32u;
 
 // The place of the first total.
-const TOTALS: u32 = VALUES + OWN;
+const TOTALS: u32 = VALUES + VALUES / SCAN_LINE;
 
 fn scan_cell(i: u32) -> u32 {
-    return i + i / 32u;
+    return i + i / SCAN_LINE;
 }
 
 // The sum of the values of the lanes before this one. All lanes must call it. Until the words change,
 // that of lane i is at `scan_cell(i)`.
-fn exclusive_sum(lane: u32, value: u32) -> u32 {
+fn exclusive_sum(lane: u32, value: Summand) -> Summand {
     workgroupBarrier();
     if lane < VALUES {
         scan_store(scan_cell(lane), value);
     }
     workgroupBarrier();
     if lane < 32u {
-        var sum = 0u;
+        var sum = NOTHING;
         for (var i = 0u; i < OWN; i++) {
-            sum += scan_load(scan_cell(lane * OWN + i));
+            sum = added(sum, scan_load(scan_cell(lane * OWN + i)));
         }
         scan_store(TOTALS + lane, sum);
     }
     workgroupBarrier();
     if lane < 32u {
-        var sum = 0u;
+        var sum = NOTHING;
         for (var i = 0u; i < 31u; i++) {
-            sum += select(0u, scan_load(TOTALS + i), i < lane);
+            sum = added(sum, select(NOTHING, scan_load(TOTALS + i), i < lane));
         }
         for (var i = 0u; i < OWN; i++) {
             let cell = scan_cell(lane * OWN + i);
             let own = scan_load(cell);
             scan_store(cell, sum);
-            sum += own;
+            sum = added(sum, own);
         }
     }
     workgroupBarrier();

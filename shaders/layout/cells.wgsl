@@ -15,6 +15,9 @@
 
 const NONE: u32 = 0xffffffffu;
 
+// Records per lane that are read together: so many that cells of one record each are read at once.
+const AT_ONCE: u32 = 9u;
+
 @group(0) @binding(3) var<storage, read> bounds: array<u32>;
 
 // The first record of each cell of the workgroup, in the order of the sort; later, the first one of
@@ -28,6 +31,37 @@ fn mark_at(i: u32) -> u32 {
 // The number of a cell among those of the workgroup, in the order of the sort.
 fn slot_of(cell: u32, first: u32) -> u32 {
     return select(first + CELLS - 1u - cell, cell - first, params.user_flip_low == 0u);
+}
+
+// The least of the lanes after this one, and `end`. All lanes must call it.
+fn least_after(lane: u32, own: u32, end: u32) -> u32 {
+    workgroupBarrier();
+    atomicStore(&marks[mark_at(lane)], own);
+    workgroupBarrier();
+    // Of every 8 lanes, the least.
+    if lane < 32u {
+        var least = end;
+        for (var i = 0u; i < 8u; i++) {
+            least = min(least, atomicLoad(&marks[mark_at(lane * 8u + i)]));
+        }
+        atomicStore(&marks[mark_at(LANES + lane)], least);
+    }
+    workgroupBarrier();
+    if lane < 32u {
+        var least = end;
+        for (var i = 1u; i < 32u; i++) {
+            let of_others = atomicLoad(&marks[mark_at(LANES + i)]);
+            least = select(least, min(least, of_others), i > lane);
+        }
+        for (var i = 0u; i < 8u; i++) {
+            let at = mark_at(lane * 8u + 7u - i);
+            let of_lane = atomicLoad(&marks[at]);
+            atomicStore(&marks[at], least);
+            least = min(least, of_lane);
+        }
+    }
+    workgroupBarrier();
+    return atomicLoad(&marks[mark_at(lane)]);
 }
 
 @compute @workgroup_size(LANES)
@@ -55,16 +89,16 @@ fn main(
         atomicStore(&marks[mark_at(j * LANES + lane)], NONE);
     }
     workgroupBarrier();
-    for (var i = begin + lane; i < end; i += 4u * LANES) {
-        // The loads of four records are under way together.
-        var slots: array<u32, 4>;
-        var differs: array<bool, 4>;
-        for (var j = 0u; j < 4u; j++) {
+    for (var i = begin + lane; i < end; i += AT_ONCE * LANES) {
+        // The loads of several records are under way together.
+        var slots: array<u32, AT_ONCE>;
+        var differs: array<bool, AT_ONCE>;
+        for (var j = 0u; j < AT_ONCE; j++) {
             let at = min(i + j * LANES, end - 1u);
             slots[j] = slot_of(cell_with(load_key(at)), first);
             differs[j] = differs_from_last(at);
         }
-        for (var j = 0u; j < 4u; j++) {
+        for (var j = 0u; j < AT_ONCE; j++) {
             let at = i + j * LANES;
             let slot = slots[j];
             let is_first = (at == begin) | differs[j];
@@ -81,18 +115,7 @@ fn main(
         least = min(least, atomicLoad(&marks[mark_at(lane * 8u + 7u - j)]));
         own[7u - j] = least;
     }
-    workgroupBarrier();
-    atomicStore(&marks[lane], least);
-    workgroupBarrier();
-    for (var step = 1u; step < LANES; step *= 2u) {
-        // The last lane is after all others.
-        let other = atomicLoad(&marks[min(lane + step, LANES - 1u)]);
-        least = min(least, other);
-        workgroupBarrier();
-        atomicStore(&marks[lane], least);
-        workgroupBarrier();
-    }
-    let after = select(end, atomicLoad(&marks[min(lane + 1u, LANES - 1u)]), lane < LANES - 1u);
+    let after = least_after(lane, least, end);
     workgroupBarrier();
     for (var j = 0u; j < 8u; j++) {
         atomicStore(&marks[mark_at(lane * 8u + j)], min(own[j], after));

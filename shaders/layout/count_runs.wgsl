@@ -1,10 +1,8 @@
-// Uses layout/load, layout/params, lib/key_map, lib/workgroup.
+// Uses layout/heads, layout/load, layout/params, lib/key_map, lib/workgroup.
 //
 // RUNS, first phase: the heads of each tile, and the last of them.
 //
-// Runs are maximal ranges of equal keys, among sorted ones. A run begins at its head: the first
-// record, or one whose key differs from that of the record before it. If the keys are not in order,
-// the runs are those of the records as they lie.
+// A run is a range of records that begins at its head, see heads.wgsl.
 //
 // `source`: see load.wgsl. `tiles`: two words for each tile of RUN_TILE records, its heads, and the
 // position of the last one plus 1, or 0 if it has none. `heads`: a word for each lane of each tile,
@@ -17,17 +15,11 @@
 @group(0) @binding(2) var<storage, read_write> tiles: array<u32>;
 @group(0) @binding(3) var<storage, read_write> heads: array<u32>;
 
-// Without branches, so that the loads of several records can be under way together.
-fn is_head(i: u32) -> bool {
-    let at = min(i, max(params.len, 1u) - 1u);
-    return (i < params.len) & ((i == 0u) | differs_from_last(at));
-}
-
 // The heads among every LANES-th record of a tile, from number `lane` on: a bit for each.
 fn heads_of_lane(tile: u32, lane: u32) -> u32 {
     var found = 0u;
-    for (var j = 0u; j < RUN_TILE / LANES; j++) {
-        found |= u32(is_head(tile * RUN_TILE + j * LANES + lane)) << j;
+    for (var j = 0u; j < RUN_TILE / LANES; j += 8u) {
+        found |= heads_from(tile * RUN_TILE + j * LANES + lane) << j;
     }
     return found;
 }
@@ -35,22 +27,26 @@ fn heads_of_lane(tile: u32, lane: u32) -> u32 {
 // The sum of all lanes' `heads`, and the maximum of their `latest`. All lanes must call it, and the
 // first one gets the result.
 
-var<workgroup> sum_cells: array<u32, LANES>;
-var<workgroup> maximum_cells: array<u32, LANES>;
+var<workgroup> sums: array<u32, LANES>;
+var<workgroup> maxima: array<u32, LANES>;
 
-fn sum_of_lanes(lane: u32, heads_of_lane: u32, latest: u32) -> vec2<u32> {
-    var all = vec2<u32>(heads_of_lane, latest);
-    for (var half = LANES / 2u; half > 0u; half /= 2u) {
-        sum_cells[lane] = all.x;
-        maximum_cells[lane] = all.y;
-        workgroupBarrier();
-        if lane < half {
-            all = vec2<u32>(
-                all.x + sum_cells[lane + half],
-                max(all.y, maximum_cells[lane + half]),
-            );
+fn sum_of_lanes(lane: u32, heads: u32, latest: u32) -> vec2<u32> {
+    sums[lane] = heads;
+    maxima[lane] = latest;
+    workgroupBarrier();
+    var all = vec2<u32>();
+    if lane < 32u {
+        for (var i = lane; i < LANES; i += 32u) {
+            all = vec2<u32>(all.x + sums[i], max(all.y, maxima[i]));
         }
-        workgroupBarrier();
+        sums[lane] = all.x;
+        maxima[lane] = all.y;
+    }
+    workgroupBarrier();
+    if lane == 0u {
+        for (var i = 1u; i < 32u; i++) {
+            all = vec2<u32>(all.x + sums[i], max(all.y, maxima[i]));
+        }
     }
     return all;
 }

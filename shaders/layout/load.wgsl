@@ -12,9 +12,6 @@
 // The key of a record as it lies. A packed key is in the upper bits of the word.
 fn raw_key(i: u32) -> vec2<u32> {
     let at = params.key_first + i * params.key_stride;
-    if params.key_shift == 0u {
-        return vec2<u32>(source[at], 0u);
-    }
     let bits = 32u >> params.key_shift;
     let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
     return vec2<u32>((source[at >> params.key_shift] >> shift) << (32u - bits), 0u);
@@ -28,6 +25,20 @@ fn differs_from_last(i: u32) -> bool {
 // The mapped key of a record.
 fn load_key(i: u32) -> vec2<u32> {
     return vec2<u32>(encode_key(raw_key(i).x, key_sign(), key_flip()), 0u);
+}
+
+// ---- words
+
+// INPUT KEYS of 32 bits: contiguous, or strided (a field of structs). Fewer instructions than for
+// keys that may be packed.
+//
+// `source`: the words of the key buffer. Record i has key number key_first + i * key_stride.
+
+@group(0) @binding(1) var<storage, read> source: array<u32>;
+
+// The key of a record as it lies.
+fn raw_key(i: u32) -> vec2<u32> {
+    return vec2<u32>(source[params.key_first + i * params.key_stride], 0u);
 }
 
 // ---- wide_keys

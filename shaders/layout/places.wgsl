@@ -15,10 +15,12 @@ fn is_before(i: u32, needle: vec2<u32>) -> bool {
     return is_key_before(load_key(i), needle);
 }
 
-fn next_place(place: u32, step: u32, end: u32, needle: vec2<u32>) -> u32 {
-    let is_within = step <= end - place;
-    let next = select(place, place + step, is_within);
-    return select(place, next, is_within & is_before(max(next, 1u) - 1u, needle));
+// 1 if the range has `step` records from `place` on and the last of them, so all of them, are
+// before the needle's place; else 0.
+fn is_passed(place: u32, step: u32, end: u32, needle: vec2<u32>) -> u32 {
+    let is_there = step <= end - place;
+    let next = select(place, place + step, is_there);
+    return u32(is_there & is_before(max(next, 1u) - 1u, needle));
 }
 
 fn store_place(i: u32, place: u32) {
@@ -34,11 +36,17 @@ fn needle_or_last(i: u32) -> vec2<u32> {
     return needle(min(i, params.needles - 1u));
 }
 
-// Stores the place of needle i among the records from range.x to range.y.
+// Stores the place of needle i among the records from range.x to range.y. A step compares three
+// records, whose loads are under way together, and a quarter of the range is left.
 fn search(i: u32, wanted: vec2<u32>, range: vec2<u32>) {
+    let end = range.y;
     var place = range.x;
-    for (var step = 1u << firstLeadingBit(max(range.y - range.x, 1u)); step > 0u; step /= 2u) {
-        place = next_place(place, step, range.y, wanted);
+    let power = firstLeadingBit(max(end - place, 1u)) / 2u;
+    for (var step = 1u << (2u * power); step > 0u; step /= 4u) {
+        let passed = is_passed(place, step, end, wanted)
+            + is_passed(place, 2u * step, end, wanted)
+            + is_passed(place, 3u * step, end, wanted);
+        place += passed * step;
     }
     store_place(i, place);
 }

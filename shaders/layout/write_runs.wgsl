@@ -1,61 +1,60 @@
-// Uses layout/load, layout/params, layout/run_outputs, lib/key_map, lib/scan,
-// lib/workgroup.
+// Uses layout/load, layout/params, layout/run_outputs, lib/key_map, lib/scan, lib/workgroup.
 //
 // RUNS, third phase: writes them.
 //
 // `tiles`: as SCAN_RUNS leaves them. `heads`: see count_runs.wgsl.
 //
-// A lane writes every LANES-th run of each part of a tile.
+// A tile is four parts of 8 LANES records. Of each part a lane numbers the heads among 8
+// consecutive records. Their places are then in workgroup memory, in order, and a lane writes every
+// LANES-th.
+//
+// Bank conflicts where places are stored, unless all records are heads: the keys determine it. All
+// other accesses have none: one unused word follows every 32 cells.
 
 @group(0) @binding(2) var<storage, read> tiles: array<u32>;
 @group(0) @binding(3) var<storage, read> heads: array<u32>;
 
-// The heads among 8 LANES records in workgroup memory: their places among these, in order.
-//
-// Of each part a lane has read 8 records, LANES apart, and then has 8 consecutive ones. One unused
-// word follows every 32 cells, so that lanes access 8 cells each without conflict. The places of
-// heads are stored without conflict if all records are heads; if not, the keys determine it.
-
 const PART: u32 = 8u * LANES;
 
-var<workgroup> head_cells: array<u32, PART + PART / 32u>;
-var<workgroup> heads_of_part: u32;
+var<workgroup> words: array<u32, LANES + LANES / 32u>;
+// A scan of the numbers of heads, and then the places of a part's heads.
+var<workgroup> cells: array<u32, PART + PART / 32u>;
+var<workgroup> totals: array<u32, 2>;
 
 fn scan_load(i: u32) -> u32 {
-    return head_cells[i];
+    return cells[i];
 }
 
 fn scan_store(i: u32, value: u32) {
-    head_cells[i] = value;
+    cells[i] = value;
 }
 
-fn head_cell(i: u32) -> u32 {
+fn cell(i: u32) -> u32 {
     return i + i / 32u;
 }
 
-// `heads_read`: among the records that the lane has read. All lanes must call it.
-fn find_heads(heads_read: u32, lane: u32) {
+// The heads among the lane's records: 8 bits for each part. All lanes must call it.
+fn own_heads(tile: u32, lane: u32) -> u32 {
+    words[cell(lane)] = heads[tile * LANES + lane];
     workgroupBarrier();
-    for (var j = 0u; j < 8u; j++) {
-        head_cells[head_cell(j * LANES + lane)] = (heads_read >> j) & 1u;
-    }
-    workgroupBarrier();
+    // Record i of a tile has bit i / LANES of word i % LANES.
     var own = 0u;
     for (var j = 0u; j < 8u; j++) {
-        own |= head_cells[head_cell(lane * 8u + j)] << j;
-    }
-    var slot = exclusive_sum(lane, countOneBits(own));
-    if lane == LANES - 1u {
-        heads_of_part = slot + countOneBits(own);
-    }
-    workgroupBarrier();
-    for (var j = 0u; j < 8u; j++) {
-        if ((own >> j) & 1u) != 0u {
-            head_cells[head_cell(slot)] = lane * 8u + j;
-            slot++;
+        let bits = words[cell((lane * 8u + j) % LANES)] >> (lane / 32u);
+        for (var part = 0u; part < 4u; part++) {
+            own |= ((bits >> (8u * part)) & 1u) << (8u * part + j);
         }
     }
-    workgroupBarrier();
+    return own;
+}
+
+fn count_of(own: u32, part: u32) -> u32 {
+    return countOneBits((own >> (8u * part)) & 0xffu);
+}
+
+// The half of a pair that belongs to a part.
+fn half_of(pair: u32, part: u32) -> u32 {
+    return (pair >> (16u * (part % 2u))) & 0xffffu;
 }
 
 @compute @workgroup_size(LANES)
@@ -68,25 +67,50 @@ fn main(
     if tile >= params.end {
         return;
     }
-    var own = heads[tile * LANES + lane];
+    let own = own_heads(tile, lane);
+    // The lane's first head in each part: of two parts in one scan.
+    var slots: array<u32, 2>;
+    for (var pair = 0u; pair < 2u; pair++) {
+        let counts = count_of(own, 2u * pair) | (count_of(own, 2u * pair + 1u) << 16u);
+        slots[pair] = exclusive_sum(lane, counts);
+        if lane == LANES - 1u {
+            totals[pair] = slots[pair] + counts;
+        }
+    }
     var runs = tiles[2u * tile];
-    // The head of the last run before a part. The first part has none, and does not use it.
+    // The head of the last run before a part. The first part of all has none, and does not use it.
     var last = tiles[2u * tile + 1u] - 1u;
-    for (var first = tile * RUN_TILE; first < (tile + 1u) * RUN_TILE; first += PART) {
-        find_heads(own, lane);
-        own >>= 8u;
-        for (var slot = lane; slot < heads_of_part; slot += LANES) {
-            let before = head_cells[head_cell(max(slot, 1u) - 1u)];
-            // There is room for all, unless the keys are not in order or change between two
-            // submissions.
-            if runs + slot < params.room {
-                let start = first + head_cells[head_cell(slot)];
-                store_run(runs + slot, start, select(last, first + before, slot > 0u));
+    for (var part = 0u; part < 4u; part++) {
+        workgroupBarrier();
+        var slot = half_of(slots[part / 2u], part);
+        for (var j = 0u; j < 8u; j++) {
+            if ((own >> (8u * part + j)) & 1u) != 0u {
+                cells[cell(slot)] = lane * 8u + j;
+                slot++;
             }
         }
-        runs += heads_of_part;
-        if heads_of_part > 0u {
-            last = first + head_cells[head_cell(heads_of_part - 1u)];
+        workgroupBarrier();
+        let count = half_of(totals[part / 2u], part);
+        let first = tile * RUN_TILE + part * PART;
+        if count > 0u {
+            // All keys are read first, so that their loads are under way together.
+            var keys: array<vec2<u32>, 8>;
+            for (var j = 0u; j < 8u; j++) {
+                let start = first + cells[cell(min(j * LANES + lane, count - 1u))];
+                keys[j] = key_of_run(min(start, max(params.len, 1u) - 1u));
+            }
+            for (var j = 0u; j < 8u; j++) {
+                let i = j * LANES + lane;
+                // There is room for all, unless the keys are not in order or change between two
+                // submissions.
+                if i < count && runs + i < params.room {
+                    let start = first + cells[cell(i)];
+                    let before = first + cells[cell(max(i, 1u) - 1u)];
+                    store_run(runs + i, start, select(last, before, i > 0u), keys[j]);
+                }
+            }
+            last = first + cells[cell(count - 1u)];
+            runs += count;
         }
     }
     // The tile of the last record.

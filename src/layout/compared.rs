@@ -1,8 +1,8 @@
 //! Sorts of rows by a custom comparator, a WGSL function: the indices of the rows are sorted, and
 //! the rows are gathered by index.
 
-use super::LayoutSort;
 use super::encode::Composer;
+use super::{LayoutSort, counted};
 use crate::comparator::Comparator;
 use crate::order::Order;
 use crate::recording::{Buffer, Recording};
@@ -21,7 +21,7 @@ pub fn record_compared(
     if job.len > 0 {
         composer.compared(comparator.row_words(), tuning);
     }
-    job.layout.counted(composer.recording)
+    counted(composer.recording, job.layout.count_at)
 }
 
 impl Composer<'_> {

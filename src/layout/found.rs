@@ -15,15 +15,17 @@
 
 use super::encode::Composer;
 use super::kernels::{
-    self, CELLS, INDEXED, LayoutParams, NEEDLES, Needles, RUN_TILE, RunOutput, SEARCHED,
+    self, CELLS, Heads, INDEXED, LayoutParams, NEEDLES, Needles, RUN_TILE, RunOutput, SEARCHED,
     SEARCHED_FROM,
 };
 use super::{Output, Rows};
 use crate::recording::{Buffer, Phase, Step};
 
-/// Where the runs of equal keys are written.
+/// Where the runs of equal keys are written, or the records that are flagged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
+    /// What begins a run.
+    pub heads: Heads,
     /// The word of [`Buffer::RunCount`] that gets their number.
     pub count_at: u32,
     /// The first word of [`Buffer::RunStarts`].
@@ -148,7 +150,7 @@ impl Composer<'_> {
     }
 
     fn runs(&mut self, sorted: &Sorted, runs: Runs) {
-        let (len, words) = (self.job.len, self.job.key.words());
+        let len = self.job.len;
         let count = Buffer::RunCount;
         if len == 0 {
             self.clear(Phase::Runs, count, (runs.count_at, 1));
@@ -160,7 +162,8 @@ impl Composer<'_> {
         let heads_bytes = u64::from(tile_count) * u64::from(RUN_TILE / 8);
         let heads = self.recording.reserve(Buffer::RunHeads, heads_bytes);
         let bindings = [("source", sorted.keys), ("tiles", tiles), ("heads", heads)];
-        let kernel = kernels::count_runs(words);
+        let bits = self.job.layout.bits.unwrap_or(32 * self.job.key.words());
+        let kernel = kernels::count_runs(bits, runs.heads);
         let groups = (tile_count, RUN_TILE);
         self.groups(Phase::Runs, &kernel, &bindings, sorted.parameters, groups);
         self.recording.steps.push(Step {

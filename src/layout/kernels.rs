@@ -41,6 +41,7 @@ const KEY_ORDER: Source = wgsl!("lib/key_map.wgsl", "order");
 const SEGMENTS: Source = wgsl!("layout/segments.wgsl");
 const STORE_VALUES: Source = wgsl!("layout/records.wgsl", "values");
 const SCAN: Source = wgsl!("lib/scan.wgsl", "sum");
+const SCAN_WORDS: Source = wgsl!("lib/scan.wgsl", "words");
 const SCAN_MEMORY: Source = wgsl!("lib/scan.wgsl", "memory");
 const EACH_ITEM: Source = wgsl!("layout/each_item.wgsl");
 const PARAMS: Source = wgsl!("layout/params.wgsl");
@@ -78,6 +79,8 @@ pub fn all() -> Vec<Kernel> {
     ]
     .into_iter()
     .chain([1, 2].into_iter().flat_map(found))
+    .chain([8, 32, 64].map(|bits| count_runs(bits, Heads::OfKeys)))
+    .chain([8, 64].map(|bits| count_runs(bits, Heads::OfFlags)))
     .chain([
         scan_runs(),
         write_runs(RunOutput::Starts),
@@ -254,6 +257,7 @@ pub fn count_keys() -> Kernel {
 pub fn scan_counts() -> Kernel {
     let texts = [
         key_map(1),
+        SCAN_WORDS,
         SCAN_MEMORY,
         SCAN,
         wgsl!("layout/scan_counts.wgsl"),
@@ -268,7 +272,12 @@ pub fn scan_counts() -> Kernel {
 /// Counting sort: inclusive prefix sums of all bins.
 #[must_use]
 pub fn add_group_sums() -> Kernel {
-    let texts = [SCAN_MEMORY, SCAN, wgsl!("layout/add_group_sums.wgsl")];
+    let texts = [
+        SCAN_WORDS,
+        SCAN_MEMORY,
+        SCAN,
+        wgsl!("layout/add_group_sums.wgsl"),
+    ];
     Definition {
         workgroup_bytes: SCAN_BYTES,
         ..kernel("layout.add_group_sums", &[VALUES], &texts)
@@ -290,7 +299,7 @@ pub fn is_sorted(words: u32) -> Kernel {
 
 /// What is found in sorted keys of `words` words.
 fn found(words: u32) -> Vec<Kernel> {
-    let mut all = vec![count_runs(words), write_runs(RunOutput::Keys(words))];
+    let mut all = vec![write_runs(RunOutput::Keys(words))];
     all.extend([Needles::Cells, Needles::Keys].map(|of| search(words, of)));
     all.extend([cells(words), index_keys(words), search_index(words)]);
     all
@@ -312,16 +321,37 @@ const SAMPLES: u32 = 1024;
 pub(crate) const CELLS: u32 = 8 * LANES;
 pub(crate) const SEARCHED_FROM: u32 = 8 * CELLS;
 
-/// Runs of keys of `words` words: the heads of each tile.
+/// What begins a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Heads {
+    /// Records whose key differs from the one before: runs of equal keys.
+    #[default]
+    OfKeys,
+    /// Records whose key, a flag, is not 0.
+    OfFlags,
+}
+
+/// Runs of keys of `bits` bits: the heads of each tile.
 #[must_use]
-pub fn count_runs(words: u32) -> Kernel {
+pub fn count_runs(bits: u32, heads: Heads) -> Kernel {
+    let (of, text) = match heads {
+        Heads::OfKeys => ("", wgsl!("layout/heads.wgsl", "of_keys")),
+        Heads::OfFlags => (".flags", wgsl!("layout/heads.wgsl", "of_flags")),
+    };
+    let (words, load) = match (bits, heads) {
+        (64, _) => ("2w", wgsl!("layout/load.wgsl", "wide_keys")),
+        (32, Heads::OfKeys) => ("1w", wgsl!("layout/load.wgsl", "words")),
+        // These may be of 32 bits, too.
+        _ => ("packed", wgsl!("layout/load.wgsl", "keys")),
+    };
     let texts = [
-        key_map(words),
-        load_keys(words),
+        key_map(bits.div_ceil(32)),
+        load,
+        text,
         wgsl!("layout/count_runs.wgsl"),
     ];
     Definition {
-        name: format!("layout.count_runs.{words}w").into(),
+        name: format!("layout.count_runs.{words}{of}").into(),
         workgroup_bytes: 8 * LANES,
         ..kernel("", &[("RUN_TILE", RUN_TILE)], &texts)
     }
@@ -331,7 +361,12 @@ pub fn count_runs(words: u32) -> Kernel {
 /// Runs: the heads before each tile.
 #[must_use]
 pub fn scan_runs() -> Kernel {
-    let texts = [SCAN_MEMORY, SCAN, wgsl!("layout/scan_runs.wgsl")];
+    let texts = [
+        SCAN_WORDS,
+        SCAN_MEMORY,
+        SCAN,
+        wgsl!("layout/scan_runs.wgsl"),
+    ];
     Definition {
         // The sum of all lanes takes 16 bytes.
         workgroup_bytes: SCAN_BYTES + 4 * LANES + 16,
@@ -368,14 +403,14 @@ pub fn write_runs(output: RunOutput) -> Kernel {
             Some(2),
         ),
     };
-    let mut texts = vec![SCAN];
+    let mut texts = vec![SCAN_WORDS, SCAN];
     texts.extend(words.map(key_map));
     texts.extend(words.map(load_keys));
     texts.extend([section, wgsl!("layout/write_runs.wgsl")]);
     Definition {
         name: format!("layout.write_runs.{name}").into(),
-        // The heads of a part, a 32nd more, and their number, which takes 16 bytes.
-        workgroup_bytes: 4 * (RUN_PART + RUN_PART / 32) + 16,
+        // The heads of lanes and of a part, a 32nd more, and two numbers, which take 16 bytes.
+        workgroup_bytes: 4 * (RUN_PART + LANES) / 32 * 33 + 16,
         // The keys determine where the heads are.
         conflicts: Conflicts::WhereItSearches,
         ..kernel("", &[VALUES, ("RUN_TILE", RUN_TILE)], &texts)

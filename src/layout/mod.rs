@@ -33,6 +33,7 @@ mod strategy;
 pub use compared::record_compared;
 pub use encode::record_copy;
 pub use found::{Cells, Found, Runs, Search};
+pub use kernels::Heads;
 pub use strategy::Strategy;
 
 use crate::device::DeviceLimits;
@@ -196,7 +197,7 @@ impl SortLayout {
     ///
     /// At most 16 MiB and, for a sort in the user's buffers, 1.15 times the bytes of keys and
     /// values; for composed records, 2.5 times their bytes and a copy of the payload with the
-    /// largest rows that move in place.
+    /// largest rows that move in place; and what is found among the sorted keys.
     #[must_use]
     pub fn scratch_bound(&self, key: KeyType, len: u32) -> u64 {
         let len = u64::from(len);
@@ -210,10 +211,10 @@ impl SortLayout {
             _ => self.composed_words(key) + u32::from(self.has_payload()),
         };
         let composed = len * u64::from(words) * 4;
+        let found = self.found_bound(key, len) + (16 << 20);
         if strategy == Strategy::Direct {
-            return composed * 23 / 20 + (16 << 20);
+            return composed * 23 / 20 + found;
         }
-        // Lengths of runs are written with their starts.
         let in_place = self.output == Output::InPlace;
         let structs = self
             .structs
@@ -224,7 +225,25 @@ impl SortLayout {
         let columns = self.columns.iter().filter(|column| column.output.is_none());
         let rows = columns.map(|column| column.words);
         let rows = rows.chain(structs).chain(moves_keys.then_some(2)).max();
-        composed * 5 / 2 + len * u64::from(rows.unwrap_or(0)) * 4 + (16 << 20)
+        composed * 5 / 2 + len * u64::from(rows.unwrap_or(0)) * 4 + found
+    }
+
+    /// The most bytes that take what is found among `len` sorted keys, up to a few for each
+    /// workgroup.
+    fn found_bound(&self, key: KeyType, len: u64) -> u64 {
+        let mut bytes = 0;
+        if let Some(runs) = self.found.runs {
+            // A bit for each head. Lengths and first rows are written by way of the starts.
+            bytes += len / 8;
+            let has_firsts = self.columns.iter().any(|column| column.firsts.is_some());
+            if runs.starts.is_none() && (runs.lengths.is_some() || has_firsts) {
+                bytes += len * 4;
+            }
+        }
+        if self.found.search.is_some() {
+            bytes += len * key.bytes() / u64::from(kernels::INDEXED);
+        }
+        bytes
     }
 
     /// Whether the keys are contiguous words at the beginning of their buffers.
@@ -353,33 +372,31 @@ impl LayoutSort<'_> {
             }
         }
         composer.found();
-        self.layout.counted(composer.recording)
+        counted(composer.recording, self.layout.count_at)
     }
 }
 
-impl SortLayout {
-    /// The recording, with all its counts in GPU buffers: the number of records, if it is one, is
-    /// copied from a word of [`Buffer::Count`] into the parameters of the steps by a dispatch in
-    /// front of them.
-    fn counted(&self, mut recording: Recording) -> Recording {
-        let set_count = kernels::set_count();
-        let mut blocks = 0;
-        for step in &mut recording.steps {
-            if step.kernel == set_count {
-                if let Some(first) = step.parameters.get_mut("first_block") {
-                    *first = blocks;
-                }
-            } else if self.count_at.is_some() && !step.is_counted() {
-                step.bindings.push(("params", Buffer::Parameters));
+/// The recording, with all its counts in GPU buffers: the number of records, if it is one, is copied
+/// from the word `count_at` of [`Buffer::Count`] into the parameters of the steps by a dispatch in
+/// front of them.
+pub(crate) fn counted(mut recording: Recording, count_at: Option<u32>) -> Recording {
+    let set_count = kernels::set_count();
+    let mut blocks = 0;
+    for step in &mut recording.steps {
+        if step.kernel == set_count {
+            if let Some(first) = step.parameters.get_mut("first_block") {
+                *first = blocks;
             }
-            blocks += u32::from(step.is_counted());
+        } else if count_at.is_some() && !step.is_counted() {
+            step.bindings.push(("params", Buffer::Parameters));
         }
-        if let Some(count_at) = self.count_at.filter(|_| blocks > 0) {
-            let count = count_step(Buffer::Count, count_at, blocks, recording.len);
-            recording.steps.insert(0, count);
-        }
-        recording
+        blocks += u32::from(step.is_counted());
     }
+    if let Some(count_at) = count_at.filter(|_| blocks > 0) {
+        let count = count_step(Buffer::Count, count_at, blocks, recording.len);
+        recording.steps.insert(0, count);
+    }
+    recording
 }
 
 /// A dispatch that copies a number of records, at most `room`, from a word of a buffer into the

@@ -73,6 +73,7 @@ const PARAMS: Source = wgsl!("samplesort/params.wgsl");
 const SEGMENTS: Source = wgsl!("samplesort/segments.wgsl");
 const TREE: Source = wgsl!("samplesort/tree.wgsl");
 const SCAN: Source = wgsl!("lib/scan.wgsl", "sum");
+const SCAN_WORDS: Source = wgsl!("lib/scan.wgsl", "words");
 const SCAN_MEMORY: Source = wgsl!("lib/scan.wgsl", "memory");
 const TILE: Source = wgsl!("samplesort/tile.wgsl");
 
@@ -316,7 +317,7 @@ pub fn partition(of: Partition, shape: Shape) -> Kernel {
     ];
     let mut parts = Parts::new(shape, of.lanes, &constants);
     parts.files(&[pieces.source, pieces.target, pieces.ordered, pieces.cells]);
-    parts.files(&[SEGMENTS, TILE, pieces.splitter, SCAN]);
+    parts.files(&[SEGMENTS, TILE, pieces.splitter, SCAN_WORDS, SCAN]);
     parts.bins(of.has_bins(shape), bins!("searched"), bins!("not_searched"));
     parts.files(&[wgsl!("samplesort/partition.wgsl")]);
     let name = format!(
@@ -372,7 +373,15 @@ pub fn table(nodes: u32) -> Kernel {
     let constants = [("NODES", nodes), ("VALUES", nodes)];
     let mut parts = Parts::new(Shape::Word, nodes, &constants);
     parts.pieces = Vec::new();
-    parts.files(&[WORKGROUP, PARAMS, SEGMENTS, TREE, SCAN_MEMORY, SCAN]);
+    parts.files(&[
+        WORKGROUP,
+        PARAMS,
+        SEGMENTS,
+        TREE,
+        SCAN_WORDS,
+        SCAN_MEMORY,
+        SCAN,
+    ]);
     parts.files(&[wgsl!("samplesort/table.wgsl")]);
     let memory = 4 * with_one_more(nodes) + scan_words(nodes) + with_one_more(0);
     let name = format!("table.{nodes}");

@@ -5,6 +5,7 @@ use crate::gpu::binding::{BufferRange, ToBinding};
 use crate::gpu::prepared::BufferSet;
 use crate::job::{self, BufferSort, Destination, Field};
 use crate::key::KeyType;
+use crate::layout::Heads;
 use crate::order::Order;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -64,9 +65,9 @@ use std::sync::{Mutex, PoisonError};
 ///   A composed record is a key of 4 or 8 bytes (packed keys: 4), 4 bytes more
 ///   with segments, and 4 for the index if there is payload. With a comparator it is the index.
 ///
-/// What is found among sorted keys takes a KiB for 2^20 records, and two for 2^20 cells;
-/// lengths or first rows of runs without their starts 4 bytes per record, and packed keys of runs
-/// up to 256 KiB. A search for many keys takes a 32nd of the bytes of the keys.
+/// Runs take a bit for each record and a KiB for 2^20 of them; their lengths or first rows without
+/// their starts 4 bytes per record more, and their packed keys up to 256 KiB. Cells take two KiB for
+/// 2^20 of them, and a search for many keys a 32nd of the bytes of the keys.
 ///
 /// # Current implementation
 ///
@@ -319,12 +320,13 @@ impl<'a> Payload<'a> {
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "SortJob::runs takes it"]
-pub struct Runs<'a>(job::Runs<BufferRange<'a>>);
+pub struct Runs<'a>(pub(super) job::Runs<BufferRange<'a>>);
 
 impl<'a> Runs<'a> {
     /// Writes the number of runs, a u32, to the beginning of `count`.
     pub fn new(count: impl ToBinding<'a>) -> Self {
         Self(job::Runs {
+            heads: Heads::OfKeys,
             count: count.to_range(),
             starts: None,
             lengths: None,
@@ -577,7 +579,7 @@ impl<'a> SortJob<'a> {
     ///
     /// O(n log n) comparisons, each of which reads two structs. An order that a key of up to 64
     /// bits can express is faster as a [strided](Keys::strided) key: 2^24 structs of 16 bytes take
-    /// an H200 4.5 ms by two fields with a comparator, and 1.7 by one field. With
+    /// an H200 4.6 ms by two fields with a comparator, and 1.4 by one field. With
     /// [`Order::Descending`] the order is reversed.
     ///
     /// The structs must lie in the buffer as the comparator's WGSL declares them:
@@ -631,7 +633,7 @@ impl<'a> SortJob<'a> {
     /// `n..n + 1` an `nth_element`.
     ///
     /// It saves sorting the rest, which is moved all the same: of 2^24 records on an H200, the
-    /// first 100 take 0.64 of the time of a whole sort with 32-bit keys, 0.56 with indices and 0.34
+    /// first 100 take 0.77 of the time of a whole sort with 32-bit keys, 0.74 with indices and 0.58
     /// with a comparator. Few records (up to [`Tuning::merged`](crate::Tuning::merged)) are sorted
     /// as a whole, and so are all with an engine other than the sample sort.
     ///
@@ -766,7 +768,7 @@ impl<'a, Kind> SortJob<'a, Kind> {
     ///
     /// Values of equal keys end in an order that is not specified, but is the same in every run and
     /// on every device. For a stable key-value sort use [`payload`](Self::payload) with rows of 4
-    /// bytes: it takes 1.6 times as long for 2^24 keys of 32 bits on an H200.
+    /// bytes: it takes 1.9 times as long for 2^24 keys of 32 bits on an H200.
     ///
     /// # Examples
     ///
@@ -831,8 +833,8 @@ impl<'a, Kind> SortJob<'a, Kind> {
     /// `len`. Records beyond it are left as they are.
     ///
     /// It takes no more scratch memory. It always dispatches the workgroups that `len` records
-    /// need: idle ones take up to 0.1 ms on an H200 (2^24 records take 0.66 ms, a hundredth of them
-    /// 0.10 ms), and more on a CPU.
+    /// need: idle ones take 0.05 ms on an H200 (2^24 records take 0.42 ms, a hundredth of them 0.11
+    /// ms), and more on a CPU.
     ///
     /// # Examples
     ///

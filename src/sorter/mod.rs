@@ -1,6 +1,7 @@
 //! The public sorter: job -> plan -> recording -> executor. This file sorts GPU buffers, and `host`
 //! slices in host memory.
 
+mod compact;
 mod host;
 mod is_sorted;
 mod job;
@@ -8,6 +9,7 @@ mod prepared;
 mod transfers;
 mod warm_up;
 
+pub use compact::CompactJob;
 pub use job::{Keys, Payload, Runs, Scratch, Segmented, SegmentedSortJob, SortJob, Whole};
 pub use prepared::PreparedSort;
 
@@ -338,11 +340,22 @@ impl Sorter {
     /// # Ok(()) }
     /// ```
     pub fn prepare<Kind>(&self, job: &SortJob<'_, Kind>) -> Result<PreparedSort, Error> {
-        let Some(scratch) = job.scratch else {
-            return self.prepare_with(&job.job, BufferSet::new());
+        let recording = self.planner.record(&job.job)?;
+        self.prepare_recording(recording, &binding::bind_all(&job.job)?, job.scratch)
+    }
+
+    /// Prepares a recording, with its own or shared scratch memory.
+    pub(crate) fn prepare_recording(
+        &self,
+        recording: Recording,
+        user_buffers: &BTreeMap<Buffer, wgpu::BufferBinding<'_>>,
+        scratch: Option<&Scratch>,
+    ) -> Result<PreparedSort, Error> {
+        let Some(scratch) = scratch else {
+            return self.ready(recording, user_buffers, BufferSet::new());
         };
         let mut shared = scratch.buffers();
-        let sort = self.prepare_with(&job.job, shared.clone())?;
+        let sort = self.ready(recording, user_buffers, shared.clone())?;
         shared.clone_from(&sort.0.buffers);
         Ok(sort)
     }
@@ -435,6 +448,11 @@ impl Sorter {
     #[must_use]
     pub fn tuning(&self) -> Tuning {
         self.planner.tuning()
+    }
+
+    /// What plans on this device.
+    pub(crate) const fn planner(&self) -> &Planner {
+        &self.planner
     }
 
     /// The state that prefix sums share with the sorter.

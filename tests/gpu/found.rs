@@ -5,7 +5,7 @@ use crate::rows::{by_field, tail};
 use bcfsort_data::{Pattern, Spec, generate};
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{
-    Comparator, Error, KeyType, Keys, Order, Payload, Runs, Scratch, SortJob, SortKey,
+    CompactJob, Comparator, Error, KeyType, Keys, Order, Payload, Runs, Scratch, SortJob, SortKey,
 };
 
 /// Starts and lengths of the runs of equal keys.
@@ -191,6 +191,82 @@ fn packed_keys_are_unique() {
     assert!(found[expected.len()..].iter().all(|&byte| byte == -1));
 }
 
+/// Flags of all widths, in front of others, with rows and indices, and with a count on the GPU.
+#[test]
+fn flagged_records_are_kept() {
+    let Some(gpu) = gpu() else { return };
+    for (case, key) in [KeyType::U8, KeyType::F16, KeyType::I32, KeyType::F64]
+        .into_iter()
+        .enumerate()
+    {
+        for len in [0, 1, 70_001_u32] {
+            let is_set = |i: u32| i.wrapping_mul(0x9e37_79b9) >> 28 > 4 * case as u32;
+            let bytes = key.bytes() as usize;
+            // Any bit counts: the sign of a -0.0 is the only one of a flag.
+            let flag =
+                |i: u32| (0..bytes).map(move |at| u8::from(at + 1 == bytes && is_set(i)) << 7);
+            let mut flags: Vec<u8> = (0..len).flat_map(flag).collect();
+            flags.resize((flags.len() + 8) / 8 * 8, 0xff);
+            let rows: Vec<u32> = (0..len.max(1)).flat_map(|i| [i, !i, i ^ 7]).collect();
+            let used = if case == 1 { len / 3 } else { len };
+            let kept: Vec<u32> = (0..used).filter(|&i| is_set(i)).collect();
+            let [on_gpu, rows] =
+                [bytemuck::pod_collect_to_vec(&flags), rows].map(|w| gpu.buffer(&w));
+            let room = len as usize + 2;
+            let (indices, to) = (gpu.buffer(&vec![7; room]), gpu.buffer(&vec![7; 3 * room]));
+            let (count, number) = (gpu.buffer(&[7, 7]), gpu.buffer(&[used]));
+            let flags = Keys::new(&on_gpu, key);
+            let mut job = CompactJob::new(flags, len.into(), count.slice(4..));
+            job = job.rows(&rows, 12, to.slice(4..)).len_from(&number);
+            if case % 2 == 0 {
+                job = job.indices(indices.slice(4..));
+            }
+            let scratch = Scratch::default();
+            let job = job.scratch(&scratch);
+            job.prepare(&gpu.first).unwrap().run().unwrap();
+            let what = format!("{key} {len}");
+            assert_eq!(gpu.read(&count), [7, kept.len() as u32], "{what}");
+            let found = gpu.read(&to);
+            let expected: Vec<u32> = kept.iter().flat_map(|&i| [i, !i, i ^ 7]).collect();
+            assert!(found[1..=expected.len()] == expected, "{what}");
+            let mut rest = found[..1].iter().chain(&found[expected.len() + 1..]);
+            assert!(rest.all(|&word| word == 7), "{what}");
+            if case % 2 == 0 {
+                let found = gpu.read(&indices);
+                assert!(found[1..=kept.len()] == kept, "{what}");
+            }
+            assert_eq!(
+                scratch.bytes(),
+                job.scratch_size(&gpu.first).unwrap(),
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn errors_of_a_compaction_name_its_buffers() {
+    let Some(gpu) = gpu() else { return };
+    let [flags, count, small] = [100, 1, 9].map(|words| gpu.buffer(&vec![0; words]));
+    let job = |len| CompactJob::new(Keys::new(&flags, KeyType::U32), len, &count);
+    let error = |job: CompactJob<'_>| job.prepare(&gpu.first).unwrap_err().to_string();
+    let text = error(job(101));
+    assert!(text.starts_with("the flags buffer has 400 bytes"), "{text}");
+    let text = error(job(10).indices(&small));
+    assert!(
+        text.starts_with("the indices buffer has 36 bytes"),
+        "{text}"
+    );
+    let rows = gpu.buffer(&[0; 100]);
+    let text = error(job(10).rows(&rows, 8, &small));
+    assert!(
+        text.starts_with("the payload output 0 buffer has"),
+        "{text}"
+    );
+    let text = error(job(10).indices(&count));
+    assert!(text.contains("kept count"), "{text}");
+}
+
 /// Of records with equal keys, the first one of the input: in place, out of place, and of keys that
 /// are in order already; with a count on the GPU.
 #[test]
@@ -310,12 +386,11 @@ fn what_is_found_takes_little_scratch_memory() {
     let alone = gpu.first.scratch_size(&sort).unwrap();
     let runs = || Runs::new(&count).keys(&unique).starts(&starts);
     let with = |job: SortJob<'_>| gpu.first.scratch_size(&job).unwrap() - alone;
-    assert_eq!(with(sort.clone().runs(runs())), len / 1024);
-    assert_eq!(
-        with(sort.clone().runs(runs().lengths(&lengths))),
-        len / 1024
-    );
+    // A bit for each record, and 8 bytes for a tile.
+    let heads = len / 8 + len / 1024;
+    assert_eq!(with(sort.clone().runs(runs())), heads);
+    assert_eq!(with(sort.clone().runs(runs().lengths(&lengths))), heads);
     let lengths = Runs::new(&count).lengths(&lengths);
-    assert_eq!(with(sort.clone().runs(lengths)), len / 1024 + 4 * len);
+    assert_eq!(with(sort.clone().runs(lengths)), heads + 4 * len);
     assert_eq!(with(sort.starts_of(&table, 1 << 20)), (1 << 20) / 512 + 8);
 }

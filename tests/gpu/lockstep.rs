@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::kernels;
 use wgpu_bcfsort::internals::mergesort::kernels::base_case;
-use wgpu_bcfsort::internals::recording::{Buffer, PayloadKind, Step};
+use wgpu_bcfsort::internals::recording::{Buffer, PayloadKind, Phase, Step};
 use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::paper::BaseCase;
 use wgsl_lockstep::Config;
@@ -52,8 +52,8 @@ fn every_kernel_leaves_the_same_bits_on_the_cpu_as_on_the_adapter() {
         let keys: Vec<u32> =
             generate(&Spec::new(Pattern::FewDistinct, words).distinct(2000)).unwrap();
         // Small integers, as floats for float sums: their sums are exact.
-        let keys = match (recording.steps[0].parameter("colors"), key) {
-            (Some(_), KeyType::F32) => keys.iter().map(|&k| (k as f32).to_bits()).collect(),
+        let keys = match (recording.steps[0].phase, key) {
+            (Phase::TileSums, KeyType::F32) => keys.iter().map(|&k| (k as f32).to_bits()).collect(),
             _ => keys,
         };
         let mut on_adapter = Execution::new(gpu, &recording, &keys);

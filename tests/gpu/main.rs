@@ -29,6 +29,7 @@ mod random_modules;
 mod recorded_sorts;
 mod rows;
 mod sample_sort;
+mod scan;
 mod segments;
 mod selection;
 mod sorts;

@@ -5,7 +5,7 @@ use bcfsort_testkit::all_cases;
 use bcfsort_testkit::recordings::{Execution, unexpected};
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::{
-    Cells, Found, LayoutSort, Output, Runs, Search, SortLayout, Structs,
+    Cells, Found, Heads, LayoutSort, Output, Runs, Search, SortLayout, Structs,
 };
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort;
@@ -109,12 +109,16 @@ impl Case {
 
     fn check(&self) {
         let Self { bits, len, .. } = *self;
+        let found = self.layout.found;
         let mask = u64::MAX >> (64 - bits);
         let keys = (0..self.room).map(|i| random(i) & self.differ & mask);
         let mut keys: Vec<u64> = keys.collect();
         let mut sorted = keys[..len as usize].to_vec();
         sorted.sort_by_key(|&key| self.code(key));
-        if self.layout.is_sorted {
+        if found.runs.is_some_and(|runs| runs.heads == Heads::OfFlags) {
+            // Flags are in no order.
+            sorted.clone_from_slice(&keys[..len as usize]);
+        } else if self.layout.is_sorted {
             keys[..len as usize].copy_from_slice(&sorted);
         }
         // The keys of the layout: some before the first one, and those of the other fields.
@@ -132,7 +136,6 @@ impl Case {
             *from = (*from).min(self.searched_from);
         }
         let mut execution = Execution::new(&recording, &words, Config::default());
-        let found = self.layout.found;
         let room = self.room as usize;
         let cells = found.cells.map_or(0, |cells| cells.cells as usize);
         let untouched = |words: usize| vec![UNTOUCHED; words + 20];
@@ -178,7 +181,10 @@ impl Case {
         let mask = u64::MAX >> (64 - bits);
         let found = self.layout.found;
         let codes: Vec<u64> = sorted.iter().map(|&key| self.code(key)).collect();
-        let is_head = |&i: &u32| i == 0 || codes[i as usize] != codes[i as usize - 1];
+        let is_head = |&i: &u32| match found.runs.map(|runs| runs.heads) {
+            Some(Heads::OfFlags) => sorted[i as usize] != 0,
+            _ => i == 0 || codes[i as usize] != codes[i as usize - 1],
+        };
         let starts: Vec<u32> = (0..len).filter(is_head).collect();
         let ends = starts.iter().skip(1).copied().chain([len]);
         let lengths: Vec<u32> = ends.zip(&starts).map(|(end, start)| end - start).collect();
@@ -306,6 +312,7 @@ fn runs_cells_and_places_equal_the_cpu() {
                 let is_counted = pick(3, 2) == 0;
                 let [count_at, starts, lengths, keys, first, places] = AT;
                 let runs = Runs {
+                    heads: Heads::OfKeys,
                     count_at,
                     starts: (pick(3, 3) > 0).then_some(starts),
                     lengths: (pick(3, 4) > 0).then_some(lengths),
@@ -348,6 +355,43 @@ fn runs_cells_and_places_equal_the_cpu() {
     }
 }
 
+/// Flags of all widths, contiguous and fields of structs: few, some and many are set.
+#[test]
+fn flagged_records_equal_the_cpu() {
+    for (key, bits) in TYPES {
+        let is_read_only = |layout: &SortLayout| layout.is_sorted;
+        for layout in layouts(key.words(), bits).into_iter().filter(is_read_only) {
+            for (number, len) in [0, 1, 2049, 8192, 9001].into_iter().enumerate() {
+                let [count_at, starts, ..] = AT;
+                let room = if number % 2 == 0 { len + 300 } else { len };
+                let case = Case {
+                    key,
+                    bits,
+                    order: Order::Ascending,
+                    room,
+                    len,
+                    differ: [0, 0x11, 1, u64::MAX][number % 4],
+                    searched_from: u32::MAX,
+                    layout: SortLayout {
+                        count_at: (room > len).then_some(1),
+                        found: Found {
+                            runs: Some(Runs {
+                                heads: Heads::OfFlags,
+                                count_at,
+                                starts: Some(starts),
+                                ..Runs::default()
+                            }),
+                            ..Found::default()
+                        },
+                        ..layout.clone()
+                    },
+                };
+                case.check();
+            }
+        }
+    }
+}
+
 /// Keys that are not in order have runs, too, of which there may be more than packed keys have
 /// values.
 #[test]
@@ -356,6 +400,7 @@ fn keys_out_of_order_are_safe() {
         let [count_at, starts, lengths, keys, first, places] = AT;
         let found = Found {
             runs: Some(Runs {
+                heads: Heads::OfKeys,
                 count_at,
                 starts: Some(starts),
                 lengths: Some(lengths),

@@ -131,6 +131,7 @@ fn roles(step: &Step) -> BTreeSet<Buffer> {
 fn recordings(times: u32) -> Vec<Recording> {
     let mut all = prefix_sums_library(KeyType::U32);
     all.extend(prefix_sums_library(KeyType::F32));
+    all.extend(prefix_sums_library(KeyType::U64));
     for (key, order) in REPRESENTATIVES {
         all.extend(library(key, order));
     }

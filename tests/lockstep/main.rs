@@ -9,6 +9,7 @@ mod oddities;
 mod prefix_sums;
 mod random_modules;
 mod samplesort;
+mod scan;
 mod shipped;
 mod small;
 mod spread;

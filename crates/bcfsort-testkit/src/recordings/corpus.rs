@@ -265,6 +265,7 @@ fn run(
             let float = |&v: &u32| (v as f32 / 3.0).to_bits();
             let values = match recording.key {
                 KeyType::F32 => numbers.iter().map(float).collect(),
+                key if key.words() == 2 => words(key, Pattern::Random),
                 _ => numbers,
             };
             let d = recording.steps[0].parameter("colors").unwrap_or(1);

@@ -6,20 +6,21 @@ use std::ops::Range;
 use wgpu_bcfsort::internals::comparator_stand_in;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::{
-    Cells, Column, Found, LayoutSort, Output, Runs, Search, SortLayout, Structs, record_compared,
-    record_is_sorted,
+    Cells, Column, Found, Heads, LayoutSort, Output, Runs, Search, SortLayout, Structs,
+    record_compared, record_copy, record_is_sorted,
 };
 use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::prefix_sums::record_prefix_sums;
 use wgpu_bcfsort::internals::recording::PayloadKind;
-use wgpu_bcfsort::internals::recording::{Buffer, Recording, Step};
+use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::internals::samplesort::Shape;
 use wgpu_bcfsort::internals::samplesort::Tuning;
 use wgpu_bcfsort::internals::samplesort::kernels::{self, Partition, TileSizes};
 use wgpu_bcfsort::internals::samplesort::{self, AS_THEY_ARE, Records, Sizes, SortPlan, WordSort};
+use wgpu_bcfsort::internals::scan::{ScanLayout, record_scan};
 use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::internals::shader::MATRIX;
-use wgpu_bcfsort::internals::{mergesort, prefix_sums};
+use wgpu_bcfsort::internals::{mergesort, prefix_sums, scan};
 use wgpu_bcfsort::paper::{PrefixSumsMethod, PrefixSumsOptions, Scan};
 use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 
@@ -47,6 +48,7 @@ use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 ///
 /// let mut used = recordings::prefix_sums_library(KeyType::U32);
 /// used.extend(recordings::prefix_sums_library(KeyType::F32));
+/// used.extend(recordings::prefix_sums_library(KeyType::U64));
 /// for (key, order) in recordings::REPRESENTATIVES {
 ///     used.extend(recordings::library(key, order));
 /// }
@@ -401,8 +403,10 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
         let mut recording = job.record(&|recording, sort| {
             samplesort::record(recording, sort, &tuning, &limits);
         });
-        // `was_sorted` checks the keys from the start of the buffer.
+        // `was_sorted` checks the keys from the start of the buffer, and an execution has no more
+        // rows.
         set_parameters(&mut recording, &["key_first"], 0);
+        set_parameters(&mut recording, &["rows"], len);
         recording.len = len;
         recording
     };
@@ -485,49 +489,56 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
     recordings
 }
 
-/// Sorts of unsigned keys, and what is found among them: together, everything.
-fn found(words: u32, order: Order) -> [Recording; 2] {
-    let key = if words == 1 {
-        KeyType::U32
-    } else {
-        KeyType::U64
-    };
+/// Records, cells and needles of the recordings of [`found`].
+const FOUND: (u32, u32, u32) = (9001, 4100, 2500);
+
+/// A sort, and what is found: in buffers of its own.
+fn record_found(key: KeyType, order: Order, layout: &SortLayout) -> Recording {
+    let (len, cells, needles) = FOUND;
     let limits = DeviceLimits {
         keys_per_dispatch: 2048,
         workgroups: 2,
         ..LIMITS
     };
-    let tuning = Tuning::cpu();
-    let (len, cells, needles) = (9001, 4100, 2500);
-    let record = |layout: &SortLayout| {
-        let job = LayoutSort {
-            len,
-            key,
-            order,
-            layout,
-            ranks: None,
-            maps_keys: true,
-            counting: None,
-            limits: &limits,
-        };
-        let mut recording = job.record(&|recording, sort| {
-            samplesort::record(recording, sort, &tuning, &limits);
-        });
-        // Buffers of its own for what is found.
-        for (buffer, words) in [
-            (Buffer::RunCount, 2),
-            (Buffer::RunStarts, len + 1),
-            (Buffer::RunLengths, len + 2),
-            (Buffer::RunKeys, 2 * (len + 1)),
-            (Buffer::Cells, cells + 2),
-            (Buffer::Needles, 2 * 10),
-            (Buffer::Places, needles + 1),
-        ] {
-            recording.reserve(buffer, u64::from(words) * 4);
-        }
-        recording
+    let job = LayoutSort {
+        len,
+        key,
+        order,
+        layout,
+        ranks: None,
+        maps_keys: true,
+        counting: None,
+        limits: &limits,
     };
+    let tuning = Tuning::cpu();
+    let mut recording = job.record(&|recording, sort| {
+        samplesort::record(recording, sort, &tuning, &limits);
+    });
+    for (buffer, words) in [
+        (Buffer::RunCount, 2),
+        (Buffer::RunStarts, len + 1),
+        (Buffer::RunLengths, len + 2),
+        (Buffer::RunKeys, 2 * (len + 1)),
+        (Buffer::Cells, cells + 2),
+        (Buffer::Needles, 2 * 10),
+        (Buffer::Places, needles + 1),
+    ] {
+        recording.reserve(buffer, u64::from(words) * 4);
+    }
+    recording
+}
+
+/// Sorts of unsigned keys, and what is found among them: together, everything.
+fn found(words: u32, order: Order) -> Vec<Recording> {
+    let key = if words == 1 {
+        KeyType::U32
+    } else {
+        KeyType::U64
+    };
+    let (_, cells, needles) = FOUND;
+    let record = |layout: &SortLayout| record_found(key, order, layout);
     let runs = Runs {
+        heads: Heads::OfKeys,
         count_at: 1,
         starts: Some(1),
         lengths: Some(2),
@@ -570,7 +581,30 @@ fn found(words: u32, order: Order) -> [Recording; 2] {
         ..SortLayout::default()
     });
     set_parameters(&mut starts, &["searched_from"], 0);
-    [all, starts]
+    let flagged = record(&SortLayout {
+        found: Found {
+            runs: Some(Runs {
+                heads: Heads::OfFlags,
+                lengths: None,
+                keys: None,
+                ..runs
+            }),
+            ..Found::default()
+        },
+        ..SortLayout::default()
+    });
+    let mut all = vec![all, starts, flagged];
+    if words == 1 {
+        all.push(record(&SortLayout {
+            bits: Some(16),
+            found: Found {
+                runs: Some(runs),
+                ..Found::default()
+            },
+            ..SortLayout::default()
+        }));
+    }
+    all
 }
 
 /// Counting sorts of packed keys, one with an indirect count below the capacity.
@@ -783,13 +817,14 @@ fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<&Sizes>) -> Kernel {
 
 /// Recordings of prefix sums that together use all of their kernels: one tile, and several tiles of
 /// several pages, the last ones ragged; one color, some, and the largest number; inclusive and
-/// exclusive; in one dispatch, in several, and in grids of two rows. Empty for types that have
-/// [no sums](prefix_sums::kernels::adds). Each has up to some ten thousand values,
+/// exclusive; in one dispatch, in several, and in grids of two rows. And scans, likewise. Empty for
+/// types that are not [added](scan::kernels::adds). Each has up to some ten thousand values,
 /// [`Recording::len`]. Set their colors with [`set_buffer`](super::Execution::set_buffer).
 #[must_use]
 pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
+    let mut recordings = scans(key);
     if !prefix_sums::kernels::adds(key) {
-        return Vec::new();
+        return recordings;
     }
     let cut = DeviceLimits {
         keys_per_dispatch: 2 * MATRIX,
@@ -799,7 +834,6 @@ pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
         workgroups: 2,
         ..LIMITS
     };
-    let mut recordings = Vec::new();
     for method in PrefixSumsMethod::ALL {
         for (len, colors, tiles, scan, limits) in [
             (700, 1, 1, Scan::Inclusive, LIMITS),
@@ -817,6 +851,33 @@ pub fn prefix_sums_library(key: KeyType) -> Vec<Recording> {
         }
     }
     recordings
+}
+
+/// Scans, whose sums end in [`Buffer::Keys`].
+fn scans(key: KeyType) -> Vec<Recording> {
+    if !scan::kernels::adds(key) {
+        return Vec::new();
+    }
+    let limits = DeviceLimits {
+        keys_per_dispatch: 1 << 14,
+        workgroups: 2,
+        ..LIMITS
+    };
+    let record = |len, is_exclusive, output| {
+        let layout = ScanLayout {
+            output,
+            is_exclusive,
+            ..ScanLayout::default()
+        };
+        let mut recording = record_scan(len, key, &layout, &limits);
+        if output.is_some() {
+            recording.reserve(Buffer::Output, u64::from(len) * key.bytes());
+            let way = [Buffer::Output, Buffer::Keys];
+            record_copy(&mut recording, Phase::PrefixSums, len, way, &limits);
+        }
+        recording
+    };
+    vec![record(700, false, None), record(41_077, true, Some(0))]
 }
 
 /// Every kernel that the recordings of [`library`] and [`prefix_sums_library`] dispatch.

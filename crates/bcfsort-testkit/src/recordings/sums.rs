@@ -1,7 +1,7 @@
-//! Inputs of prefix sums, and the expected results.
+//! Inputs of prefix sums and scans, and the expected results.
 
 use wgpu_bcfsort::KeyType;
-use wgpu_bcfsort::internals::recording::Recording;
+use wgpu_bcfsort::internals::recording::{Recording, Step};
 use wgpu_bcfsort::internals::shader::{MATRIX, W};
 use wgpu_bcfsort::paper::{PrefixSumsOptions, Scan, Summand, prefix_sums_on_cpu};
 
@@ -67,8 +67,8 @@ impl Coloring {
 
 /// The expected contents of [`Buffer::Keys`](wgpu_bcfsort::internals::recording::Buffer::Keys)
 /// after a recording of prefix sums of these values and colors: the CPU's sums, and unchanged
-/// values that have no color. The words are those of `u32`, `i32` or `f32` values. If a sum is a
-/// `NaN`, its bits are the CPU's.
+/// values that have no color. The words are those of values of the recording's type. If a sum is a
+/// `NaN`, its bits are the CPU's. Of a scan, there are no colors.
 ///
 /// # Panics
 ///
@@ -79,6 +79,10 @@ pub fn prefix_sums_of(recording: &Recording, values: &[u32], colors: &[u32]) -> 
         let mut values: Vec<T> = bytemuck::pod_collect_to_vec(words);
         prefix_sums_on_cpu(&mut values, colors, options).expect("checked by the recording");
         bytemuck::pod_collect_to_vec(&values)
+    }
+    let is_scan = |step: &Step| step.kernel.is("scan.tile_sums");
+    if recording.steps.first().is_some_and(is_scan) {
+        return scan_of(recording, values);
     }
     let last = recording.steps.last();
     let parameter = |name| last.and_then(|step| step.parameter(name));
@@ -106,4 +110,108 @@ pub fn prefix_sums_of(recording: &Recording, values: &[u32], colors: &[u32]) -> 
         .zip(sums)
         .map(|((&value, &color), sum)| if color < d { sum } else { value })
         .collect()
+}
+
+/// Lanes of a workgroup, and values of a tile.
+const LANES: usize = 256;
+const TILE: usize = 32 * LANES;
+
+/// A type that scans add, as they add it.
+trait Added: bytemuck::Pod + Default {
+    fn added(self, other: Self) -> Self;
+}
+
+impl Added for u32 {
+    fn added(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
+impl Added for u64 {
+    fn added(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
+impl Added for f32 {
+    fn added(self, other: Self) -> Self {
+        self + other
+    }
+}
+
+fn sum<T: Added>(values: impl IntoIterator<Item = T>) -> T {
+    values.into_iter().fold(T::default(), T::added)
+}
+
+/// The sum of the lanes before each, and that of all, by `lib/scan.wgsl`.
+fn sums_before<T: Added>(of_lanes: &[T]) -> (Vec<T>, T) {
+    let totals = of_lanes
+        .chunks(LANES / 32)
+        .map(|own| sum(own.iter().copied()));
+    let totals: Vec<T> = totals.collect();
+    let mut before = Vec::new();
+    for (number, own) in of_lanes.chunks(LANES / 32).enumerate() {
+        let mut so_far = sum(totals[..number].iter().copied());
+        for &value in own {
+            before.push(so_far);
+            so_far = so_far.added(value);
+        }
+    }
+    let last = of_lanes.len() - 1;
+    let all = before[last].added(of_lanes[last]);
+    (before, all)
+}
+
+/// The sum of a tile, by `scan/tile_sums.wgsl`.
+fn tile_sum<T: Added>(tile: &[T]) -> T {
+    let lane = |lane: usize| sum(tile.iter().copied().skip(lane).step_by(LANES));
+    let lanes: Vec<T> = (0..LANES).map(lane).collect();
+    let of_32 = |first: usize| {
+        let others = lanes.iter().copied().skip(first).step_by(32);
+        others.reduce(T::added).unwrap_or_default()
+    };
+    (0..32).map(of_32).reduce(T::added).unwrap_or_default()
+}
+
+/// The scan of some values in chunks of `each` values per lane, after a sum, by
+/// `scan/tile_offsets.wgsl` and `scan/prefix_sums.wgsl`.
+fn scan_after<T: Added>(mut before: T, values: &[T], each: usize, is_exclusive: bool) -> Vec<T> {
+    let mut sums = Vec::new();
+    for chunk in values.chunks(each * LANES) {
+        let mut padded = chunk.to_vec();
+        padded.resize(each * LANES, T::default());
+        let of_lanes = padded.chunks(each).map(|own| sum(own.iter().copied()));
+        let (of_others, all) = sums_before(&of_lanes.collect::<Vec<T>>());
+        for (own, of_others) in padded.chunks(each).zip(of_others) {
+            let mut so_far = before.added(of_others);
+            for &value in own {
+                let with_own = so_far.added(value);
+                sums.push(if is_exclusive { so_far } else { with_own });
+                so_far = with_own;
+            }
+        }
+        before = before.added(all);
+    }
+    sums.truncate(values.len());
+    sums
+}
+
+/// The expected sums of a scan: in the order in which the kernels add.
+fn scan_of(recording: &Recording, words: &[u32]) -> Vec<u32> {
+    fn scan<T: Added>(words: &[u32], each: usize, is_exclusive: bool) -> Vec<u32> {
+        let values: Vec<T> = bytemuck::pod_collect_to_vec(words);
+        let tile_sums: Vec<T> = values.chunks(TILE).map(tile_sum).collect();
+        let offsets = scan_after(T::default(), &tile_sums, 8, true);
+        let tiles = values.chunks(TILE).zip(offsets);
+        let sums: Vec<T> = tiles
+            .flat_map(|(tile, before)| scan_after(before, tile, each, is_exclusive))
+            .collect();
+        bytemuck::pod_collect_to_vec(&sums)
+    }
+    let is_exclusive = recording.steps[0].parameter("exclusive") == Some(1);
+    match recording.key {
+        KeyType::F32 => scan::<f32>(words, 8, is_exclusive),
+        key if key.words() == 2 => scan::<u64>(words, 4, is_exclusive),
+        _ => scan::<u32>(words, 8, is_exclusive),
+    }
 }
