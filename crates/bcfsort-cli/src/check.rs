@@ -1,21 +1,19 @@
 //! `check`: says whether a file is sorted.
 
-use crate::format::{FileFormat, NumberType};
+use crate::format::{FileFormat, FormatArgs, NumberType, Unique};
 use crate::input::{Decompress, Input, Inputs};
+use crate::ordered::{Disorder, OrderedKeys, Place, disorder_of};
 use crate::records;
 use crate::records::args::{RecordArgs, RecordKind};
-use crate::records::check::{Disorder, Place};
 use crate::records::gensort::Summary;
-use crate::verify::OrderCheck;
-use bcfsort_data::{Format, KeyReader, KeyWriter};
-use bcfsort_term::args::{Direction, one_of};
+use bcfsort_data::Format;
+use bcfsort_term::args::Direction;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{Progress, say};
 use bcfsort_term::output::print;
 use bcfsort_term::with_key_type;
-use std::cmp::Ordering;
 use std::path::PathBuf;
-use wgpu_bcfsort::{Order, SortKey};
+use wgpu_bcfsort::SortKey;
 
 /// Number of keys read at a time.
 const CHUNK: usize = 1 << 18;
@@ -44,20 +42,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     decompress: Decompress,
     #[command(flatten)]
-    numbers: NumberType,
-    /// raw (default), text; records: lines, csv, tsv, npy, fixed, gensort
-    #[arg(
-        short,
-        long,
-        value_name = "FORMAT",
-        hide_possible_values = true,
-        value_parser = one_of::<FileFormat>(FileFormat::names())
-    )]
-    format: Option<FileFormat>,
+    format: FormatArgs,
     #[command(flatten)]
     direction: Direction,
     #[command(flatten)]
-    records: RecordArgs,
+    unique: Unique,
     #[arg(from_global)]
     quiet: bool,
 }
@@ -68,6 +57,8 @@ pub(crate) struct Job<'a> {
     pub(crate) numbers: &'a NumberType,
     pub(crate) records: &'a RecordArgs,
     pub(crate) direction: &'a Direction,
+    /// Equal keys are out of order.
+    pub(crate) unique: bool,
     pub(crate) report: Report,
 }
 
@@ -82,10 +73,11 @@ pub(crate) enum Report {
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let job = Job {
-        format: args.format,
-        numbers: &args.numbers,
-        records: &args.records,
+        format: args.format.format,
+        numbers: &args.format.numbers,
+        records: &args.format.records,
         direction: &args.direction,
+        unique: args.unique.unique,
         report: if args.quiet {
             Report::Nowhere
         } else {
@@ -93,8 +85,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         },
     };
     let open = |tells_codec| args.decompress.input(&args.input, tells_codec);
-    match args.format {
-        Some(FileFormat::Records(RecordKind::Gensort)) if !args.records.unique => {
+    match job.format {
+        Some(FileFormat::Records(RecordKind::Gensort)) if !job.unique => {
             check_gensort(&job, open(false)?)
         }
         _ => job.run(open),
@@ -130,15 +122,13 @@ impl Job<'_> {
         &self,
         open: impl FnOnce(bool) -> Result<Inputs, Fault>,
     ) -> Result<(), Fault> {
-        let format = self
-            .format
-            .unwrap_or(FileFormat::Numbers(Format::AssumedRaw));
+        let format = FileFormat::or_assumed(self.format);
         let open = || open(format.tells_codec())?.only();
         let quiet = self.report == Report::Nowhere;
         let found = match format {
             FileFormat::Records(kind) => {
                 let plan = self.plan(kind)?;
-                records::check::check(open()?, plan, self.records.unique, quiet)?
+                records::check::check(open()?, plan, self.unique, quiet)?
             }
             FileFormat::Numbers(format) => {
                 self.records.refuse_for_others(format.name(), None)?;
@@ -161,82 +151,34 @@ impl Job<'_> {
         input: Input,
         format: Format,
     ) -> Result<Option<Disorder>, Fault> {
-        let mut reader = KeyReader::<T, _>::new(input.stream, format);
-        let mut check = OrderCheck::new(self.direction.order());
+        let order = self.direction.order();
+        let mut keys = OrderedKeys::<T>::new(input, format, order, self.unique, u64::MAX);
         let mut progress = Progress::new(self.report == Report::Nowhere);
-        loop {
-            let read = reader.count();
+        disorder_of(|| {
+            let read = keys.count();
             progress.show(|| format!("checking, {read} keys so far"));
-            let keys = reader
-                .read_chunk(CHUNK)
-                .map_err(|error| Fault::data(&input.name, &error))?;
-            if keys.is_empty() {
-                return Ok(None);
-            }
-            let Some(found) = check.add(&keys) else {
-                continue;
-            };
-            // The hint is given if all keys of the first chunk descend.
-            let descends = |a: &T, b: &T| a.total_order(b) != Ordering::Less;
-            let is_first = found.index < keys.len() as u64;
-            return Ok(Some(Disorder {
-                name: input.name,
-                place: match format {
-                    Format::Text => Place::Line(found.index + 1),
-                    _ => Place::Index(found.index),
-                },
-                texts: Some([text(found.key), text(found.before)]),
-                hint: match self.direction.order() {
-                    Order::Ascending if is_first && keys.is_sorted_by(descends) => {
-                        " (descending? -r)"
-                    }
-                    _ => "",
-                },
-            }));
-        }
+            keys.next(CHUNK)
+        })
     }
 
     /// Reports what is out of order.
     fn not_sorted(&self, found: &Disorder) -> Result<(), Fault> {
-        let Disorder {
-            name,
-            place,
-            texts,
-            hint,
-        } = found;
         match self.report {
             Report::Nowhere => {}
-            Report::Stdout => {
-                let place = match place {
-                    Place::Line(line) => format!("line {line}"),
-                    Place::Index(index) => format!("index {index}"),
-                };
-                let texts = match texts {
-                    Some([text, before]) => format!(": {text} after {before}"),
-                    None => String::new(),
-                };
-                print_all(&format!("{name}: not sorted: {place}{texts}{hint}\n"))?;
-            }
+            Report::Stdout => print_all(&(found.message() + "\n"))?,
             Report::Stderr => {
-                let name = if name == "stdin" { "-" } else { name };
-                let (Place::Line(place) | Place::Index(place)) = place;
+                let name = if found.name == "stdin" {
+                    "-"
+                } else {
+                    &found.name
+                };
+                let (Place::Line(place) | Place::Index(place)) = found.place;
                 // Before an empty line, too, there is the blank of GNU sort.
-                let text = texts
-                    .as_ref()
-                    .map_or(String::new(), |[text, _]| format!(" {text}"));
+                let text =
+                    (found.texts.as_ref()).map_or(String::new(), |[text, _]| format!(" {text}"));
                 say(&format!("{name}:{place}: disorder:{text}"));
             }
         }
         Err(Fault::NotSorted)
     }
-}
-
-/// The key in the text format.
-fn text<T: SortKey>(key: T) -> String {
-    let mut writer = KeyWriter::new(Vec::new(), Format::Text);
-    let written = writer.write(&[key]).and_then(|()| writer.finish());
-    written.map_or_else(
-        |error| error.to_string(),
-        |text| String::from_utf8_lossy(&text).trim().to_owned(),
-    )
 }

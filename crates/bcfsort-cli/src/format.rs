@@ -1,8 +1,8 @@
-//! The formats of files, and the type of the numbers in two of them.
+//! The formats of files, the type of the numbers in two of them, and equal keys.
 
-use crate::records::args::RecordKind;
+use crate::records::args::{RecordArgs, RecordKind};
 use bcfsort_data::{Format, UnknownFormat};
-use bcfsort_term::args::key_type;
+use bcfsort_term::args::{key_type, one_of};
 use bcfsort_term::fault::Fault;
 use std::str::FromStr;
 use wgpu_bcfsort::KeyType;
@@ -18,6 +18,11 @@ impl FileFormat {
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         let records = RecordKind::ALL.map(RecordKind::name);
         Format::ALL.map(Format::name).into_iter().chain(records)
+    }
+
+    /// What `-f` names, or the format that is assumed without it.
+    pub(crate) fn or_assumed(named: Option<Self>) -> Self {
+        named.unwrap_or(Self::Numbers(Format::AssumedRaw))
     }
 
     /// True if the first bytes of a file can tell that it is compressed.
@@ -36,6 +41,36 @@ impl FromStr for FileFormat {
         let records = name.parse().map(Self::Records);
         records.or_else(|_| name.parse().map(Self::Numbers))
     }
+}
+
+/// What is in a file, and by what its records compare.
+#[derive(clap::Args)]
+pub(crate) struct FormatArgs {
+    #[command(flatten)]
+    pub(crate) numbers: NumberType,
+    /// raw (default), text; records: lines, csv, tsv, npy, fixed, gensort
+    #[arg(
+        short,
+        long,
+        value_name = "FORMAT",
+        hide_possible_values = true,
+        value_parser = one_of::<FileFormat>(FileFormat::names())
+    )]
+    pub(crate) format: Option<FileFormat>,
+    #[command(flatten)]
+    pub(crate) records: RecordArgs,
+}
+
+/// What becomes of equal keys.
+#[derive(clap::Args)]
+pub(crate) struct Unique {
+    /// Of records or numbers with equal keys, keep the first one
+    ///
+    /// Keys are compared, not records: -u -k1,1 keeps one line for each first field. Floats are
+    /// equal if their bits are: -0 and 0 both stay, and so do NaNs of another sign or payload. With
+    /// 'check', or -c: equal keys are out of order.
+    #[arg(short, long)]
+    pub(crate) unique: bool,
 }
 
 /// The type of numbers. Records have their types in other options, or in the file.

@@ -403,13 +403,14 @@ fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
     Ok(read)
 }
 
+/// Reads from an offset, as `read` does.
 #[cfg(unix)]
-fn read_some_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+pub(crate) fn read_some_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, bytes, at)
 }
 
 #[cfg(windows)]
-fn read_some_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+pub(crate) fn read_some_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, bytes, at)
 }
 

@@ -11,9 +11,14 @@ mod generate;
 mod input;
 mod keys;
 mod man;
+mod merge;
+mod numbers;
+mod ordered;
 mod prefix_sums;
 mod records;
 mod sort;
+mod spool;
+mod uniq;
 mod usage;
 mod verify;
 
@@ -44,9 +49,7 @@ Environment:
 
 Examples:
   wgpu-bcfsort gen random -n 10M -o keys.bin       make 10 million u32 numbers
-  wgpu-bcfsort sort keys.bin -o sorted.bin         sort them
-  seq 1000000 | shuf | wgpu-bcfsort sort -f text | head
-  wgpu-bcfsort COMMAND --help                      the options of a command, and examples";
+  wgpu-bcfsort sort keys.bin -o sorted.bin         sort them";
 
 const DETAILS: &str = "\
 Compiled kernels are cached by 'sort', 'argsort' and 'prefix-sums', on Vulkan only. The default \
@@ -112,6 +115,8 @@ struct Cli {
 enum Command {
     Sort(sort::Args),
     Argsort(argsort::Args),
+    Merge(merge::Args),
+    Uniq(uniq::Args),
     Check(check::Args),
     Gen(generate::Args),
     Devices(devices::Args),
@@ -130,6 +135,8 @@ fn run(command: &Command) -> Result<(), Fault> {
     match command {
         Command::Sort(args) => sort::run(args),
         Command::Argsort(args) => argsort::run(args),
+        Command::Merge(args) => merge::run(args),
+        Command::Uniq(args) => uniq::run(args),
         Command::Gen(args) => generate::run(args),
         Command::Check(args) => check::run(args),
         Command::Devices(args) => devices::run(args),
@@ -210,7 +217,14 @@ mod tests {
             let matches = Cli::command().get_matches_from(line.split(' '));
             usage::refuse_raw_on_terminal(&matches, is_terminal).is_err()
         };
-        for command in ["sort", "argsort", "gen random -n 1", "prefix-sums a b"] {
+        for command in [
+            "sort",
+            "argsort",
+            "merge a b",
+            "uniq",
+            "gen random -n 1",
+            "prefix-sums a b",
+        ] {
             for (options, refused) in [
                 ("-q", true),
                 ("-f raw", true),

@@ -3,11 +3,10 @@
 mod numbers;
 
 use crate::check::{self, Report};
-use crate::format::{FileFormat, NumberType};
+use crate::format::{FileFormat, NumberType, Unique};
 use crate::input::FileArgs;
 use crate::records::args::RecordArgs;
 use crate::records::{self, Job};
-use bcfsort_data::Format;
 use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Seed, one_of};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
@@ -24,9 +23,8 @@ use wgpu_bcfsort::KeyType;
 const ENGINE: &str = "Engine and memory";
 
 const AFTER_HELP: &str = "\
-The result is the same bytes whichever engine sorts. Numbers in text are written in canonical \
-form: 007 becomes 7, and 1e5 becomes 100000. Records are moved whole, unchanged, and those with \
-equal keys keep their order. An output file appears complete or not at all.
+All engines give the same bytes. Numbers in text are canonical: 007 becomes 7, 1e5 becomes 100000. \
+Records are moved whole, and equal ones keep their order. Files are written whole or not at all.
 
 Examples:
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort a binary file of u32 numbers
@@ -42,7 +40,8 @@ Options of GNU sort, and here with -f lines:
   -S SIZE                               in bytes; K, M, G, T are powers of 1000
   -f, --ignore-case                     --ignore-case, or f in -k
   -h, --human-numeric-sort              --human-numeric-sort, or h in -k
-  -m, --batch-size, --compress-program  not needed: files of any size are sorted in --memory
+  -m, --merge                           'wgpu-bcfsort merge'
+  --batch-size, --compress-program      not needed: files of any size are sorted in --memory
   --parallel=N                          RAYON_NUM_THREADS=N in the environment
   -R, --random-sort, --debug            none
 Options of 'xsv sort' and 'qsv sort', and here with -f csv:
@@ -105,6 +104,8 @@ pub(crate) struct Args {
     direction: Direction,
     #[command(flatten, next_help_heading = "Order")]
     records: RecordArgs,
+    #[command(flatten, next_help_heading = "Order")]
+    unique: Unique,
     #[command(flatten)]
     engine: EngineArgs,
     #[command(flatten, next_help_heading = ENGINE)]
@@ -221,12 +222,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
             numbers: &args.numbers,
             records: &args.records,
             direction: &args.direction,
+            unique: args.unique.unique,
             report,
         }
         .run(|tells_codec| args.files.inputs(tells_codec));
     }
-    match args.format {
-        Some(FileFormat::Records(kind)) => {
+    match FileFormat::or_assumed(args.format) {
+        FileFormat::Records(kind) => {
             args.numbers.refuse_for(kind)?;
             let plan = args.records.plan(kind, args.direction.is_reverse())?;
             let named = Mutex::new(args.engine.named(args.quiet)?);
@@ -240,18 +242,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
                 files: &args.files,
                 output: &args.output,
                 plan,
-                unique: args.records.unique,
+                unique: args.unique.unique,
                 choose: &choose,
                 memory: &args.memory,
                 checks: &args.checks,
                 quiet: args.quiet,
             })
         }
-        format => {
-            let format = match format {
-                Some(FileFormat::Numbers(format)) => format,
-                _ => Format::AssumedRaw,
-            };
+        FileFormat::Numbers(format) => {
             (args.records).refuse_for_others(format.name(), None)?;
             with_key_type!(args.numbers.of_numbers(), T => numbers::sort::<T>(args, format))
         }

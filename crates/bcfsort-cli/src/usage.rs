@@ -41,7 +41,7 @@ const FOREIGN_OPTIONS: [(&str, &str); 15] = [
     ("--reverse-order", DESCENDING),
 ];
 
-const MERGE: &str = "leave it out: sorted files are sorted like others";
+const MERGE: &str = "'wgpu-bcfsort merge' merges sorted files";
 const SHUFFLE: &str = "'shuf' shuffles lines";
 const THREADS: &str = "all cores sort; RAYON_NUM_THREADS=N in the environment takes N";
 const DESCENDING: &str = "'-r' sorts in descending order";
@@ -111,9 +111,13 @@ pub(crate) fn refuse_raw_on_terminal(
     matches: &ArgMatches,
     stdout_is_terminal: bool,
 ) -> Result<(), Fault> {
-    let Some(("sort" | "argsort" | "gen" | "prefix-sums", matches)) = matches.subcommand() else {
+    let writing = ["sort", "argsort", "merge", "uniq", "gen", "prefix-sums"];
+    let Some((command, matches)) = matches.subcommand() else {
         return Ok(());
     };
+    if !writing.contains(&command) {
+        return Ok(());
+    }
     let format = matches
         .get_raw("format")
         .and_then(|mut formats| formats.next());

@@ -43,14 +43,17 @@ pub(crate) struct Disorder<T> {
 /// Checks that a stream of keys is sorted.
 pub(crate) struct OrderCheck<T> {
     order: Order,
+    unique: bool,
     last: Option<T>,
     count: u64,
 }
 
 impl<T: SortKey> OrderCheck<T> {
-    pub(crate) const fn new(order: Order) -> Self {
+    /// With `unique`, equal keys are out of order.
+    pub(crate) const fn new(order: Order, unique: bool) -> Self {
         Self {
             order,
+            unique,
             last: None,
             count: 0,
         }
@@ -58,13 +61,18 @@ impl<T: SortKey> OrderCheck<T> {
 
     /// Checks the next keys of the stream. Returns the first key out of order.
     pub(crate) fn add(&mut self, keys: &[T]) -> Option<Disorder<T>> {
-        let wrong = match self.order {
-            Order::Ascending => Ordering::Greater,
-            Order::Descending => Ordering::Less,
+        let right = match self.order {
+            Order::Ascending => Ordering::Less,
+            Order::Descending => Ordering::Greater,
+        };
+        let unique = self.unique;
+        let is_wrong = |order| match order {
+            Ordering::Equal => unique,
+            order => order != right,
         };
         for (index, &key) in keys.iter().enumerate() {
             match self.last.replace(key) {
-                Some(before) if before.total_order(&key) == wrong => {
+                Some(before) if is_wrong(before.total_order(&key)) => {
                     return Some(Disorder {
                         index: self.count + index as u64,
                         before,
@@ -91,7 +99,7 @@ impl<T: SortKey> Verifier<T> {
         Self {
             read: Fingerprint::default(),
             written: Fingerprint::default(),
-            check: OrderCheck::new(order),
+            check: OrderCheck::new(order, false),
         }
     }
 

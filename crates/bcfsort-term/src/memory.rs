@@ -78,6 +78,15 @@ pub(crate) fn address_space() -> Option<u64> {
     limits::of_process()
 }
 
+/// The number of files that a command may have open for its data, at most `most` and at least 2.
+pub fn open_files(most: usize) -> usize {
+    // Standard streams, the output, temporary files, directories, and what libraries open.
+    const OTHERS: u64 = 16;
+    let left = limits::of_files().map(|files| files.saturating_sub(OTHERS));
+    let left = left.map_or(most, |left| usize::try_from(left).unwrap_or(most));
+    left.clamp(2, most)
+}
+
 /// Fails if a directory has less space than a temporary file of `bytes` bytes needs.
 pub fn check_space(directory: &Path, bytes: u64) -> Result<(), Fault> {
     let name = directory.display();

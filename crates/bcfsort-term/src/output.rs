@@ -19,32 +19,40 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use tempfile::TempPath;
 
-/// How far the output is.
-enum Progress {
-    /// Nothing is to be removed.
-    Idle,
-    /// The temporary file is written.
-    Writing(PathBuf),
+/// How far the outputs are.
+struct Progress {
+    /// The temporary files that are written.
+    temporary: Vec<PathBuf>,
     /// The command's last output is complete: signals come too late.
-    Done,
+    is_done: bool,
 }
 
-/// How far the current output is. The interrupt handler removes the temporary file. Code that
-/// creates, renames or removes the file holds the lock, so the handler never sees an intermediate
+impl Progress {
+    /// The temporary file is no longer there.
+    fn forget(&mut self, path: &Path) {
+        self.temporary.retain(|written| written != path);
+    }
+}
+
+/// How far the current outputs are. The interrupt handler removes the temporary files. Code that
+/// creates, renames or removes a file holds the lock, so the handler never sees an intermediate
 /// state.
-static PROGRESS: Mutex<Progress> = Mutex::new(Progress::Idle);
+static PROGRESS: Mutex<Progress> = Mutex::new(Progress {
+    temporary: Vec::new(),
+    is_done: false,
+});
 
 fn progress() -> MutexGuard<'static, Progress> {
     PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn remove_temporary(progress: &mut Progress) {
-    if let Progress::Writing(path) = std::mem::replace(progress, Progress::Idle) {
+    for path in progress.temporary.drain(..) {
         let _ = fs::remove_file(path);
     }
 }
 
-/// Ends the process at once, whatever other threads do, without a temporary file.
+/// Ends the process at once, whatever other threads do, without temporary files.
 pub fn exit(code: u8) -> ! {
     let mut progress = progress();
     remove_temporary(&mut progress);
@@ -62,7 +70,7 @@ pub(crate) fn exit_without_memory(code: u8) -> ! {
     std::process::exit(code.into());
 }
 
-/// On SIGINT, SIGTERM and SIGHUP, removes the temporary file and exits with 128 + the signal's
+/// On SIGINT, SIGTERM and SIGHUP, removes the temporary files and exits with 128 + the signal's
 /// number, as shells report it. Elsewhere than on Unix, Ctrl-C counts as SIGINT. A file that
 /// exceeds the limit of `ulimit -f` becomes an error of the write, instead of a signal that ends
 /// the process. Signals that were ignored from the start, as by `nohup` and in the background jobs
@@ -105,7 +113,7 @@ fn wait_for_signals() -> Result<(), ctrlc::Error> {
 fn exit_on_signal(signal: i32) {
     // Held until the process ends, so that no new temporary file is created.
     let mut progress = progress();
-    if matches!(*progress, Progress::Done) {
+    if progress.is_done {
         return;
     }
     remove_temporary(&mut progress);
@@ -204,25 +212,25 @@ impl Output {
     /// Finishes the output: renames the temporary file over the target. Without this call, the
     /// target is unchanged.
     pub fn commit(self) -> Result<(), Fault> {
-        self.finish(Progress::Idle)
+        self.finish(false)
     }
 
     /// As [`commit`](Self::commit), for the last output of a command, which is then a success: no
     /// signal ends it.
     pub fn commit_last(self) -> Result<(), Fault> {
-        self.finish(Progress::Done)
+        self.finish(true)
     }
 
-    fn finish(mut self, then: Progress) -> Result<(), Fault> {
+    fn finish(mut self, is_last: bool) -> Result<(), Fault> {
         let encoded = match &mut self.encoder {
             Some(encoder) => encoder.finish(&mut self.sink),
             None => Ok(()),
         };
         let flushed = encoded.and_then(|()| self.sink.flush());
         let done = flushed.and_then(|()| match self.sink {
-            Sink::Whole(whole) => whole.commit(then),
+            Sink::Whole(whole) => whole.commit(is_last),
             Sink::Stdout(_) | Sink::Direct(_) => {
-                *progress() = then;
+                progress().is_done = is_last;
                 Ok(())
             }
         });
@@ -322,7 +330,7 @@ impl Whole {
             let (file, path) = (builder.tempfile_in(directory))
                 .map_err(|error| failed(&error))?
                 .into_parts();
-            *progress = Progress::Writing(path.to_path_buf());
+            progress.temporary.push(path.to_path_buf());
             (file, path)
         };
         Ok(Box::new(Self {
@@ -355,7 +363,7 @@ impl Whole {
         }
     }
 
-    fn commit(mut self, then: Progress) -> io::Result<()> {
+    fn commit(mut self, is_last: bool) -> io::Result<()> {
         self.wait_for_space()?;
         if self.is_reserved {
             let end = self.file.stream_position()?;
@@ -368,13 +376,11 @@ impl Whole {
         self.file.sync_all()?;
         let mut progress = progress();
         if let Some(path) = self.path.take() {
-            if let Err(error) = path.persist(&self.target) {
-                // The error removes the temporary file.
-                *progress = Progress::Idle;
-                return Err(error.error);
-            }
+            progress.forget(&path);
+            // An error removes the temporary file.
+            (path.persist(&self.target)).map_err(|error| error.error)?;
         }
-        *progress = then;
+        progress.is_done = is_last;
         Ok(())
     }
 }
@@ -383,8 +389,8 @@ impl Drop for Whole {
     fn drop(&mut self) {
         if let Some(path) = self.path.take() {
             let mut progress = progress();
+            progress.forget(&path);
             drop(path);
-            *progress = Progress::Idle;
         }
     }
 }

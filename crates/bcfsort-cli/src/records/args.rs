@@ -94,11 +94,6 @@ pub(crate) struct RecordArgs {
     pub(crate) field_separator: Option<u8>,
     #[command(flatten)]
     pub(crate) lines: LineArgs,
-    /// Of records with equal keys, keep the first one
-    ///
-    /// With 'check', or -c: records with equal keys are out of order.
-    #[arg(short, long, hide_short_help = true)]
-    pub(crate) unique: bool,
 }
 
 /// A format whose layout may need the header of the file.
@@ -125,7 +120,6 @@ impl RecordArgs {
                 &[OfLines, Csv, Tsv][..],
                 self.field_separator.is_some(),
             ),
-            ("--unique", &RecordKind::ALL[..], self.unique),
         ];
         let all = self.table.given().into_iter().chain(self.lines.given());
         let all = all.chain(others);

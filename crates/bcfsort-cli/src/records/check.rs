@@ -1,9 +1,11 @@
-//! Says whether a file of records is sorted.
+//! Files of records that must be sorted.
 
+use super::Layout;
 use super::args::Plan;
 use super::neighbours::Neighbours;
 use super::reader::ChunkReader;
 use crate::input::Inputs;
+use crate::ordered::{Disorder, Flaw, Place, disorder_of};
 use bcfsort_data::clipped;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
@@ -12,24 +14,69 @@ use std::cmp::Ordering;
 /// Bytes of the records that are checked at a time.
 const CHUNK: u64 = 64 << 20;
 
-/// The first record that is out of order.
-pub(crate) struct Disorder {
-    /// The name of the file.
-    pub(crate) name: String,
-    pub(crate) place: Place,
-    /// The record and the one before it, if they are text.
-    pub(crate) texts: Option<[String; 2]>,
-    /// What may be the cause, in brackets.
-    pub(crate) hint: &'static str,
+/// Reads the sorted records of a file.
+pub(super) struct Ordered<'a> {
+    reader: ChunkReader,
+    layout: &'a dyn Layout,
+    neighbours: Neighbours<'a>,
+    /// Equal keys are out of order.
+    unique: bool,
+    /// The number of records returned so far.
+    count: u64,
+    /// The last of them, if records are text.
+    last: String,
 }
 
-/// Where something is in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Lines of text, from 1.
-    Line(u64),
-    /// Records or numbers, from 0.
-    Index(u64),
+impl<'a> Ordered<'a> {
+    pub(super) fn new(reader: ChunkReader, layout: &'a dyn Layout, unique: bool) -> Self {
+        Self {
+            reader,
+            layout,
+            neighbours: Neighbours::new(layout),
+            unique,
+            count: 0,
+            last: String::new(),
+        }
+    }
+
+    /// The next records that take at most `budget` bytes. `None` at the end.
+    pub(super) fn next(&mut self, budget: u64) -> Result<Option<Vec<u8>>, Flaw> {
+        let Some(chunk) = self.reader.next(self.layout, budget)? else {
+            return Ok(None);
+        };
+        let bounds = self.layout.bounds(&chunk);
+        let is_wrong = |order: &Ordering| match order {
+            Ordering::Less => false,
+            Ordering::Equal => self.unique,
+            Ordering::Greater => true,
+        };
+        let orders = self.neighbours.compare(&chunk, &bounds);
+        let record = |index: usize| &chunk[bounds.range(index)];
+        if let Some(wrong) = orders.iter().position(is_wrong) {
+            let line = (self.reader).line_of(self.layout, &chunk[bounds.end(wrong)..]);
+            let before = match wrong {
+                0 => std::mem::take(&mut self.last),
+                _ => self.text(record(wrong - 1)),
+            };
+            return Err(Flaw::Disorder(Disorder {
+                name: self.reader.name().to_owned(),
+                place: line.map_or(Place::Index(self.count + wrong as u64), Place::Line),
+                texts: line.map(|_| [self.text(record(wrong)), before]),
+                hint: "",
+            }));
+        }
+        self.count += bounds.len() as u64;
+        if let Some(last) = bounds.len().checked_sub(1) {
+            self.last = self.text(record(last));
+        }
+        Ok(Some(chunk))
+    }
+
+    fn text(&self, record: &[u8]) -> String {
+        let end = self.layout.terminator(false);
+        let record = record.strip_suffix(end).unwrap_or(record);
+        clipped(record.strip_suffix(b"\r").unwrap_or(record))
+    }
 }
 
 /// Finds the first record that the one before it should follow. If they must be `unique`, their
@@ -42,47 +89,12 @@ pub(crate) fn check(
 ) -> Result<Option<Disorder>, Fault> {
     let mut reader = ChunkReader::open(input)?;
     let (layout, _) = plan.open(&mut reader, CHUNK)?;
-    let mut neighbours = Neighbours::new(&*layout);
+    let mut records = Ordered::new(reader, &*layout, unique);
     let mut progress = Progress::new(quiet);
-    let mut count = 0;
-    let mut last = String::new();
-    let text = |record: &[u8]| {
-        let record = record
-            .strip_suffix(layout.terminator(false))
-            .unwrap_or(record);
-        clipped(record.strip_suffix(b"\r").unwrap_or(record))
-    };
-    while let Some(chunk) = reader.next(&*layout, CHUNK)? {
+    disorder_of(|| {
+        let chunk = records.next(CHUNK)?;
+        let reader = &records.reader;
         progress.bytes("checking", reader.position(), reader.size_of_all());
-        let bounds = layout.bounds(&chunk);
-        let is_wrong = |order: &Ordering| match order {
-            Ordering::Less => false,
-            Ordering::Equal => unique,
-            Ordering::Greater => true,
-        };
-        let wrong = neighbours
-            .compare(&chunk, &bounds)
-            .iter()
-            .position(is_wrong);
-        let record = |index: usize| &chunk[bounds.range(index)];
-        if let Some(wrong) = wrong {
-            let line = reader.line_of(&*layout, &chunk[bounds.end(wrong)..]);
-            let before = match wrong {
-                0 => last,
-                _ => text(record(wrong - 1)),
-            };
-            return Ok(Some(Disorder {
-                name: reader.name().to_owned(),
-                place: line.map_or(Place::Index(count + wrong as u64), Place::Line),
-                texts: line.map(|_| [text(record(wrong)), before]),
-                hint: "",
-            }));
-        }
-        count += bounds.len() as u64;
-        last = bounds
-            .len()
-            .checked_sub(1)
-            .map_or(last, |end| text(record(end)));
-    }
-    Ok(None)
+        Ok(chunk)
+    })
 }

@@ -13,6 +13,7 @@ pub(crate) mod gensort;
 mod key;
 mod layout;
 mod lines;
+pub(crate) mod merge;
 mod neighbours;
 mod npy;
 mod reader;
@@ -20,8 +21,10 @@ mod sorter;
 mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod uniq;
 mod verify;
 mod version;
+mod writing;
 
 pub(crate) use command::{Job, sort};
 use layout::{Bounds, Layout, Prefix, Wrong};

@@ -55,12 +55,15 @@ impl<'a> Neighbours<'a> {
         orders
     }
 
-    /// The next sorted records without those whose key the one before them has.
-    pub(super) fn unique<'b>(&mut self, sorted: &'b [u8]) -> Cow<'b, [u8]> {
+    /// The next sorted records without those whose key the one before them has, and the number of
+    /// those that are left.
+    pub(super) fn unique<'b>(&mut self, sorted: &'b [u8]) -> (Cow<'b, [u8]>, u64) {
         let bounds = self.layout.bounds(sorted);
         let orders = self.compare(sorted, &bounds);
-        if !orders.contains(&Ordering::Equal) {
-            return Cow::Borrowed(sorted);
+        let equal = orders.iter().filter(|order| order.is_eq()).count();
+        let left = (orders.len() - equal) as u64;
+        if equal == 0 {
+            return (Cow::Borrowed(sorted), left);
         }
         let mut kept = Vec::with_capacity(sorted.len());
         for (index, order) in orders.into_iter().enumerate() {
@@ -68,6 +71,6 @@ impl<'a> Neighbours<'a> {
                 kept.extend_from_slice(&sorted[bounds.range(index)]);
             }
         }
-        Cow::Owned(kept)
+        (Cow::Owned(kept), left)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Bounds, Layout, Records};
 use crate::input::{Input, Inputs};
+use crate::spool::Part;
 use bcfsort_data::read_full;
 use bcfsort_term::fault::Fault;
 use memchr::memchr_iter;
@@ -122,6 +123,11 @@ impl ChunkReader {
         }
     }
 
+    /// Reads records of a temporary file, which has `bytes` bytes.
+    pub(super) fn of_part(name: &str, part: Part, bytes: u64) -> Self {
+        Self::new(name.to_owned(), Box::new(part), Some(bytes))
+    }
+
     /// Reads from a stream.
     #[cfg(test)]
     pub(super) fn of_stream(name: &str, stream: impl Read + Send + 'static) -> Self {
@@ -166,16 +172,35 @@ impl ChunkReader {
     /// Opens the next file, whose first records follow those in the buffer. Returns false if there
     /// is none.
     fn follow(&mut self, layout: &dyn Layout) -> Result<bool, Fault> {
-        let Some(mut next) = self.next_input()? else {
+        let Some(next) = self.next_apart(layout)? else {
             return Ok(false);
         };
-        self.rearrange = self.front.open(&mut next)?;
-        next.refuse_partial(layout)?;
         self.go_on(next);
         Ok(true)
     }
 
+    /// The present file alone. What is left here opens those that follow, one by one.
+    pub(super) fn apart(&mut self) -> Self {
+        let mut file = Self::new(self.name.clone(), Box::new(io::empty()), Some(0));
+        file.at_end = true;
+        std::mem::swap(self, &mut file);
+        std::mem::swap(&mut self.inputs, &mut file.inputs);
+        std::mem::swap(&mut self.front, &mut file.front);
+        file
+    }
+
+    /// The next file alone, behind what stands in front of its records.
+    pub(super) fn next_apart(&mut self, layout: &dyn Layout) -> Result<Option<Self>, Fault> {
+        let Some(mut next) = self.next_input()? else {
+            return Ok(None);
+        };
+        next.rearrange = self.front.open(&mut next)?;
+        next.refuse_partial(layout)?;
+        Ok(Some(next))
+    }
+
     fn go_on(&mut self, next: Self) {
+        self.rearrange = next.rearrange;
         self.base = self.filled;
         self.buffer.truncate(self.filled);
         self.buffer.extend_from_slice(&next.buffer[..next.filled]);

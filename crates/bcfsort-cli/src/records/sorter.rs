@@ -46,14 +46,16 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// What sorted, and how long the keys of `count` records took. Nothing is chosen for none.
-    pub(crate) fn report(&self, count: u64) -> String {
+    /// What sorted, and how long the keys of `count` records took. Nothing is chosen for none. The
+    /// number of records `written` is told if some were not.
+    pub(crate) fn report(&self, count: u64, written: Option<u64>) -> String {
         let Some(contender) = self.contender.get() else {
             return String::new();
         };
         let sorting = *self.sorting.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = written.map_or(String::new(), |written| format!(", {written} written"));
         format!(
-            "engine   {}\nadapter  {}\nrecords  {count}\n{}",
+            "engine   {}\nadapter  {}\nrecords  {count}{written}\n{}",
             contender.explain(count, KeyType::U64),
             contender.adapter,
             Timings::of_cpu(sorting).table_of("sort by keys, transfers included", count),

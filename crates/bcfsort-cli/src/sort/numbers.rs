@@ -3,17 +3,15 @@
 use super::Args;
 use crate::external::{self, Chunks, push_all};
 use crate::keys::{Keys, KeysMemory};
+use crate::numbers::{ByContender, Writing};
 use crate::verify::Verifier;
-use bcfsort_data::{Format, KeyWriter};
-use bcfsort_term::engine::Contender;
+use bcfsort_data::Format;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{self, Progress};
-use bcfsort_term::timings::{self, Timings};
+use bcfsort_term::timings;
 use std::fmt::Write as _;
-use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use wgpu_bcfsort::{ExternalSorter, Order, RecordFormat, SortKey};
+use wgpu_bcfsort::{ExternalSorter, SortKey};
 
 /// Sorts a file of keys of type `T`.
 pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Fault> {
@@ -25,7 +23,8 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
     let keys = Keys::<T>::open(inputs, encoding, memory.text_at_once)?;
     let mut output = args.files.output(&args.output)?;
     let named = args.engine.named(args.quiet)?;
-    if let (Format::Raw | Format::AssumedRaw, Some(bytes)) = (encoding, bytes) {
+    let unique = args.unique.unique;
+    if let (Format::Raw | Format::AssumedRaw, Some(bytes), false) = (encoding, bytes, unique) {
         output.reserve(bytes);
     }
     let order = args.direction.order();
@@ -40,41 +39,30 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
     let (first, contender) = args
         .engine
         .open_beside(named, expected, args.quiet, || reading.next_keys())?;
-    let format = ByContender {
-        contender: &contender,
-        order,
-        timed: args.checks.timings,
-        timings: Mutex::default(),
-        key: PhantomData,
-    };
+    let format = ByContender::new(&contender, order, args.checks.timings);
     let mut sorter = ExternalSorter::new(&format, memory.keys, &directory);
     let chunks = push_all(&mut sorter, first, &mut reading, &directory, &mut progress)?;
 
     let count = reading.keys.count();
     let mut verifier = reading.verifier;
-    let output_name = output.name.clone();
-    let failed = |error| Fault::data(&output_name, &error);
-    let mut writer =
-        KeyWriter::<T, _>::new(output, encoding).with_text_at_once(memory.text_at_once);
-    let mut written = 0;
-    let mut write = |block: &[T]| {
+    let memory = (encoding, memory);
+    let mut writing = Writing::new(output, memory, unique, Some(count), progress);
+    let mut take = |block: &[T]| {
         if let Some(verifier) = &mut verifier {
             verifier.write(block)?;
         }
-        writer.write(block).map_err(failed)?;
-        written += size_of_val(block) as u64;
-        progress.bytes("writing", written, Some(count * T::KEY_TYPE.bytes()));
-        Ok(())
+        writing.take(block)
     };
-    sorter.finish(&mut write).map_err(external::fault)?;
+    sorter.finish(&mut take).map_err(external::fault)?;
     if let Some(verifier) = &verifier {
         verifier.finish()?;
     }
-    writer.finish().map_err(failed)?.commit_last()?;
-    drop(progress);
+    let written = writing.finish()?;
+    let written = unique.then(|| format!("{written} written"));
     if args.checks.verify && !args.quiet {
+        let written = (written.as_ref()).map_or(String::new(), |it| format!("; {it}"));
         notice::say(&format!(
-            "verified: {count} keys, {}, the same as in the input",
+            "verified: {count} keys, {}, the same as in the input{written}",
             order.name()
         ));
     }
@@ -84,18 +72,15 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
             1 => String::new(),
             chunks => format!(", {chunks} parts"),
         };
+        let written = written.map_or(String::new(), |it| format!(", {it}"));
         let _ = write!(
             report,
-            "engine   {}\nadapter  {}\nkeys     {count} {}, {}{chunks}\n{}",
+            "engine   {}\nadapter  {}\nkeys     {count} {}, {}{chunks}{written}\n{}",
             contender.explain(count, T::KEY_TYPE),
             contender.adapter,
             T::KEY_TYPE,
             order.name(),
-            format
-                .timings
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner)
-                .table(count),
+            format.timings().table(count),
         );
         report += &timings::total(count, started.elapsed());
         notice::say_lines(&report);
@@ -130,57 +115,5 @@ impl<T: SortKey> Chunks<T> for Reading<T> {
     fn bytes(&self) -> Option<u64> {
         let keys = self.keys.expected();
         keys.map(|keys| keys * T::KEY_TYPE.bytes())
-    }
-}
-
-/// Keys alone, sorted by a contender.
-struct ByContender<'a, T> {
-    contender: &'a Contender,
-    order: Order,
-    timed: bool,
-    timings: Mutex<Timings>,
-    key: PhantomData<fn() -> T>,
-}
-
-impl<T: SortKey> ByContender<'_, T> {
-    fn rank(&self, key: T) -> u64 {
-        key.rank(self.order)
-    }
-}
-
-impl<T: SortKey> RecordFormat for ByContender<'_, T> {
-    type Unit = T;
-    type Key = u64;
-    type Error = Fault;
-    const OVERHEAD: usize = 0;
-
-    fn sort(
-        &self,
-        keys: &mut [T],
-        take: &mut dyn FnMut(&[T]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let timings = self.contender.sort_to(keys, self.order, self.timed, take)?;
-        let mut sum = self.timings.lock().unwrap_or_else(PoisonError::into_inner);
-        sum.add(&timings);
-        Ok(())
-    }
-
-    fn key(&self, keys: &[T]) -> u64 {
-        self.rank(keys[0])
-    }
-
-    fn count(&self, keys: &[T]) -> usize {
-        keys.len()
-    }
-
-    fn cut(&self, keys: &[T], units: usize) -> usize {
-        units.clamp(1, keys.len())
-    }
-
-    fn split(&self, sorted: &[T], &key: &u64, or_equal: bool) -> usize {
-        sorted.partition_point(|&each| {
-            let rank = self.rank(each);
-            rank < key || (or_equal && rank == key)
-        })
     }
 }

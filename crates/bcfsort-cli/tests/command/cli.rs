@@ -81,9 +81,11 @@ pub(super) fn usage() -> impl Predicate<str> {
 mod general {
     use super::*;
 
-    const COMMANDS: [&str; 12] = [
+    const COMMANDS: [&str; 14] = [
         "sort",
         "argsort",
+        "merge",
+        "uniq",
         "check",
         "gen",
         "devices",

@@ -19,14 +19,26 @@ fn transcripts_are_what_the_command_prints() {
 }
 
 #[test]
-fn the_documents_example_is_what_the_command_prints() {
+fn the_documents_examples_are_what_the_command_prints() {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/command.md");
     let text = fs::read_to_string(document).unwrap();
-    let (_, table) = text.split_once("```csv\n").unwrap();
-    let (table, _) = table.split_once("```").unwrap();
+    // The files of the examples are blocks of these kinds.
+    let files = |kind: &str| -> Vec<String> {
+        let start = format!("\n```{kind}\n");
+        let blocks = text.split(&start).skip(1);
+        let blocks = blocks.map(|block| block.split("```").next().unwrap().to_owned());
+        blocks.collect()
+    };
+    let (tables, lines) = (files("csv"), files("text"));
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("command.md"), &text).unwrap();
     fs::create_dir(folder.path().join("command.in")).unwrap();
-    fs::write(folder.path().join("command.in/people.csv"), table).unwrap();
+    for (name, content) in [
+        ("people.csv", &tables[0]),
+        ("monday.txt", &lines[0]),
+        ("tuesday.txt", &lines[1]),
+    ] {
+        fs::write(folder.path().join("command.in").join(name), content).unwrap();
+    }
     check(folder.path().join("command.md"));
 }

@@ -153,6 +153,18 @@ pub(super) fn of_process() -> Option<u64> {
     None
 }
 
+/// The number of files that the process may have open (`ulimit -n`). `None` without a limit.
+#[cfg(unix)]
+pub(super) fn of_files() -> Option<u64> {
+    use rustix::process::{Resource, getrlimit};
+    getrlimit(Resource::Nofile).current
+}
+
+#[cfg(not(unix))]
+pub(super) fn of_files() -> Option<u64> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
