@@ -3,6 +3,7 @@
 
     benches/sorts.py [CSV]            arrays: bcfsort, numpy, polars, torch on the CPU and on CUDA
     benches/sorts.py --table [CSV]    a table by (date, id, string): bcfsort, polars, DuckDB
+    benches/sorts.py --unique [CSV]   distinct values of 10^8 int64: bcfsort, numpy
 
 Contenders that are not installed are left out, and named. torch on CUDA is timed with both
 transfers, from a numpy array to a numpy array. Every result is compared with another's.
@@ -179,9 +180,36 @@ def table(rows, n=10**8):
         print("no duckdb", file=sys.stderr)
 
 
+def distinct(rows, n=10**8):
+    """Times unique values of many and of few, with counts and with the inverse."""
+    rng = np.random.default_rng(1)
+    bcfsort.unique(rng.integers(0, 2**62, 1 << 20), return_inverse=True, device="gpu")
+    works = {
+        "unique": {},
+        "unique+counts": {"return_counts": True},
+        "unique+inverse": {"return_inverse": True},
+    }
+    for what, most in (("all distinct", 2**63 - 1), ("1000 distinct", 1000)):
+        keys = rng.integers(0, most, n)
+        for work, flags in works.items():
+            found = {
+                "bcfsort": lambda keys, flags: bcfsort.unique(keys, **flags),
+                "bcfsort (cpu)": lambda keys, flags: bcfsort.unique(keys, device="cpu", **flags),
+                "numpy": lambda keys, flags: np.unique(keys, **flags),
+            }
+            wanted = None
+            for name, function in found.items():
+                result, seconds = timed(function, keys, flags)
+                result = result if flags else (result,)
+                wanted = result if wanted is None else wanted
+                assert all(map(np.array_equal, result, wanted)), (work, what, name)
+                rows(f"{work},int64 ({what}),{n},{name},{seconds:.4f}")
+
+
 def main():
     arguments = sys.argv[1:]
-    as_table = "--table" in arguments
+    modes = {"--table": table, "--unique": distinct}
+    chosen = [modes[each] for each in arguments if each in modes]
     files = [each for each in arguments if not each.startswith("--")]
     lines = []
 
@@ -190,7 +218,7 @@ def main():
         print(line, flush=True)
 
     rows("work,dtype,n,contender,seconds")
-    (table if as_table else arrays)(rows)
+    (chosen[0] if chosen else arrays)(rows)
     for file in files:
         pathlib.Path(file).write_text("\n".join(lines) + "\n")
 

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 /// Elements that a thread takes at a time.
-const PART: usize = 1 << 16;
+pub(crate) const PART: usize = 1 << 16;
 
 /// Calls a generic function for the unsigned type of an array's elements.
 macro_rules! with_word {

@@ -73,6 +73,16 @@ pub(crate) struct Codes<W> {
     most: W,
 }
 
+impl<W: Word> Codes<W> {
+    /// The codes that stand for several words if values that compare equal have one code: that of
+    /// -0 and 0, and that of all NaNs.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = W> + use<W> {
+        let is_float = self.zero.code() != 0;
+        let codes = [W::of(0).encode(self), self.most];
+        codes.into_iter().filter(move |_| is_float)
+    }
+}
+
 /// An unsigned integer with the bits of a value.
 pub(crate) trait Word: Integer + Ord {
     /// The mapping of an order. Values that compare equal have one code if `merges`: then there is

@@ -8,6 +8,8 @@ mod arrays;
 mod codes;
 mod device;
 mod errors;
+mod runs;
+mod sorted;
 mod table;
 
 use pyo3::prelude::*;
@@ -18,6 +20,10 @@ mod _native {
     use crate::arrays::{decode, encode, take};
     #[pymodule_export]
     use crate::device::{PySorter, devices};
+    #[pymodule_export]
+    use crate::runs::{lengths, number, restore, runs};
+    #[pymodule_export]
+    use crate::sorted::{merge, search};
     #[pymodule_export]
     use crate::table::{has_order, sort_indices, sort_table};
 }

@@ -9,7 +9,7 @@ import pytest
 
 import bcfsort
 
-MODULES = ["", "._sort", "._table", "._engines", ".pandas", ".dask"]
+MODULES = ["", "._sort", "._runs", "._sorted", "._table", "._engines", ".pandas", ".dask"]
 README = pathlib.Path(__file__).parent.parent / "README.md"
 
 

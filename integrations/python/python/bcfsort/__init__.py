@@ -13,6 +13,19 @@ adapter than the best, by its number or a part of its name.
 
 from ._engines import Device, Sorter, devices
 from ._errors import Error, NoAdapterError, NoAdapterWarning, OutOfMemoryError
+from ._runs import (
+    UniqueAll,
+    UniqueCounts,
+    UniqueInverse,
+    ValueCounts,
+    rank,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+    value_counts,
+)
 from ._sort import (
     TopK,
     argpartition,
@@ -24,6 +37,7 @@ from ._sort import (
     sort_by_key,
     topk,
 )
+from ._sorted import merge_sorted, searchsorted
 from ._table import sort_indices, sort_table
 
 __all__ = [
@@ -34,15 +48,28 @@ __all__ = [
     "OutOfMemoryError",
     "Sorter",
     "TopK",
+    "UniqueAll",
+    "UniqueCounts",
+    "UniqueInverse",
+    "ValueCounts",
     "argpartition",
     "argsort",
     "devices",
     "is_sorted",
     "lexsort",
+    "merge_sorted",
     "partition",
+    "rank",
+    "searchsorted",
     "sort",
     "sort_by_key",
     "sort_indices",
     "sort_table",
     "topk",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    "value_counts",
 ]

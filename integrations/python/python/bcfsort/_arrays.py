@@ -88,9 +88,21 @@ def encode(array: np.ndarray, order: Order, *, merge: bool) -> np.ndarray:
     With ``merge``, values that compare equal have one code. Otherwise `decode` is the way back.
     """
     bits = words(array)
+    if merge and order.kind == "b":
+        # (In numpy every byte but 0 is True.)
+        bits = (bits != 0).view(np.uint8)
     codes = np.empty(bits.size, np.uint64 if bits.itemsize == 8 else np.uint32)
     _native.encode(bits, codes, order, merge)
     return codes
+
+
+def missing_code(dtype: np.dtype, *, descending: bool = False) -> int | None:
+    """The code of NaN or NaT if equal values have one code. No other code is as great."""
+    order = order_of(dtype, descending=descending)
+    if order.kind not in "fEmM":
+        return None
+    missing = np.array(["NaT"] if order.kind in "mM" else [np.nan], dtype)
+    return int(encode(missing, order, merge=True)[0])
 
 
 def decode(codes: np.ndarray, order: Order, dtype: np.dtype) -> np.ndarray:

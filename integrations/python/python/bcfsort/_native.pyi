@@ -10,6 +10,12 @@ __all__ = [
     "devices",
     "encode",
     "has_order",
+    "lengths",
+    "merge",
+    "number",
+    "restore",
+    "runs",
+    "search",
     "sort_indices",
     "sort_table",
     "take",
@@ -19,6 +25,29 @@ def devices() -> list[tuple[str, str, str, bool]]: ...
 def encode(values: np.ndarray, out: np.ndarray, order: Order, merges: bool) -> None: ...
 def decode(codes: np.ndarray, out: np.ndarray | None, order: Order) -> None: ...
 def take(source: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None: ...
+def runs(
+    codes: np.ndarray, columns: int, distinct: int | None
+) -> tuple[np.ndarray, np.ndarray]: ...
+def lengths(starts: np.ndarray, out: np.ndarray) -> None: ...
+def number(
+    starts: np.ndarray, indices: np.ndarray, columns: int, by: str, out: np.ndarray
+) -> None: ...
+def restore(codes: np.ndarray, source: np.ndarray, out: np.ndarray, order: Order) -> None: ...
+def search(
+    words: np.ndarray,
+    needles: np.ndarray,
+    order: Order,
+    right: bool,
+    sorter: np.ndarray | None,
+    out: np.ndarray,
+) -> None: ...
+def merge(
+    first: np.ndarray,
+    second: np.ndarray,
+    order: Order,
+    out: np.ndarray,
+    indices: np.ndarray | None,
+) -> None: ...
 def has_order(data_type: object) -> bool: ...
 def sort_indices(
     table: object, by: list[tuple[str, bool, bool, bool]], sorter: Sorter | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +57,17 @@ def _argsort_codes(engine: Engine, codes: np.ndarray, columns: int) -> np.ndarra
     else:
         engine.sort_rows(codes, columns, indices)
     return indices
+
+
+def _lexsort_codes(engine: Engine, keys: Iterable[np.ndarray], size: int) -> np.ndarray:
+    """The indices that sort by several arrays of codes, the last array first."""
+    indices: np.ndarray | None = None
+    for codes in keys:
+        if indices is not None:
+            codes = take(codes, indices)
+        order = _argsort_codes(engine, codes, size)
+        indices = order if indices is None else take(indices, order)
+    return np.arange(size) if indices is None else indices
 
 
 def sort(
@@ -206,15 +217,11 @@ def lexsort(
         raise ValueError(f"keys are arrays of one dimension and of equal lengths, not {shapes}")
     directions = flags("descending", descending, len(arrays), "keys")
     engine = _engines.engine(device, arrays[0].size, few=FEW_INDICES)
-    indices: np.ndarray | None = None
-    for array, flag in zip(arrays, directions, strict=True):
-        codes = encode(array, order_of(array.dtype, descending=flag, nan=nan), merge=True)
-        if indices is not None:
-            codes = take(codes, indices)
-        order = _argsort_codes(engine, codes, codes.size)
-        indices = order if indices is None else take(indices, order)
-    assert indices is not None
-    return indices
+    codes = (
+        encode(array, order_of(array.dtype, descending=flag, nan=nan), merge=True)
+        for array, flag in zip(arrays, directions, strict=True)
+    )
+    return _lexsort_codes(engine, codes, arrays[0].size)
 
 
 def sort_by_key(
