@@ -12,8 +12,8 @@
 
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
-    Comparator, Detail, Error, Field, KeyType, Keys, Options, Payload, PreparedSort, Runs,
-    SegmentedSortJob, SortJob, Sorter, WideKey, wgpu,
+    CompactJob, Comparator, Detail, Error, Field, KeyType, Keys, Options, Payload, PreparedSort,
+    Runs, ScanJob, SegmentedSortJob, SortJob, Sorter, WideKey, wgpu,
 };
 
 /// Timed runs of each kind. One untimed run precedes them.
@@ -44,6 +44,9 @@ struct Buffers {
     in_order: wgpu::Buffer,
     needles: [wgpu::Buffer; 2],
     table: wgpu::Buffer,
+    /// Flags, half of which are set.
+    flags: wgpu::Buffer,
+    byte_flags: wgpu::Buffer,
     comparators: [Comparator; 3],
 }
 
@@ -106,6 +109,23 @@ const KINDS: &[Kind] = &[
     }),
     ("lower_bound of a quarter, at random", |s, b| {
         s.prepare(&in_order(b).lower_bound(&b.needles[1], b.len / 4, &b.table))
+    }),
+    ("compact half by flags of 32 bits", |s, b| {
+        compact(b, Keys::new(&b.flags, KeyType::U32)).prepare(s)
+    }),
+    ("compact half by flags of 8 bits", |s, b| {
+        compact(b, Keys::new(&b.byte_flags, KeyType::U8)).prepare(s)
+    }),
+    ("scan", |s, b| {
+        let job = ScanJob::exclusive(&b.values, KeyType::U32, b.len);
+        job.output(&b.sorted).prepare(s)
+    }),
+    ("scan in place, f32", |s, b| {
+        ScanJob::inclusive(&b.values, KeyType::F32, b.len).prepare(s)
+    }),
+    ("scan, u64", |s, b| {
+        let job = ScanJob::exclusive(&b.rows, KeyType::U64, b.len);
+        job.output(&b.sorted_rows).prepare(s)
     }),
     ("payload of 16 bytes", |s, b| {
         s.prepare(&keys(b).payload(Payload::new(&b.rows, 16)))
@@ -184,6 +204,10 @@ const KINDS: &[Kind] = &[
 
 fn keys(buffers: &Buffers) -> SortJob<'_> {
     SortJob::new(Keys::new(&buffers.keys, KeyType::U32), buffers.len)
+}
+
+fn compact<'a>(buffers: &'a Buffers, flags: Keys<'a>) -> CompactJob<'a> {
+    CompactJob::new(flags, buffers.len, &buffers.found).rows(&buffers.values, 4, &buffers.sorted)
 }
 
 /// The room of the rows is as good as any.
@@ -279,6 +303,10 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
     let cell_numbers: Vec<u32> = (in_order.iter())
         .map(|&key| (u64::from(key) * len >> 32) as u32)
         .collect();
+    let flags: Vec<u32> = in_order.iter().map(|key| key >> 31).collect();
+    let bytes: Vec<u32> = (in_order.iter().take((len / 4) as usize))
+        .map(|key| key & 0x0101_0101)
+        .collect();
     in_order.sort_unstable();
     let mut ordered_needles = needles.clone();
     ordered_needles.sort_unstable();
@@ -297,6 +325,8 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
         in_order: filled(sorter, &in_order),
         needles: [filled(sorter, &ordered_needles), filled(sorter, &needles)],
         table: buffer(sorter, len + 1),
+        flags: filled(sorter, &flags),
+        byte_flags: filled(sorter, &bytes),
         comparators,
     };
     let contents = filled(sorter, &noise(4 * len));
