@@ -4,7 +4,7 @@
  */
 
 import { InvalidArgumentError } from './errors.js';
-import { KEY_TYPES } from './keys.js';
+import { KEY_TYPES, SUM_TYPES } from './keys.js';
 import { Scratch } from './scratch.js';
 
 /** Fails unless a value is what an argument of this name must be. */
@@ -157,14 +157,25 @@ const isPayload = array(object({
   rows: isRange,
   bytes: whole(4, U32 - 3, 4),
   output: optional(isRange),
+  firsts: optional(isRange),
 }));
+
+const isField = object({ stride: whole(), offset: whole() });
+
+const isSearch = object({ needles: isRange, count: whole(0, Infinity), places: isRange });
+
+const isScratch: Check = (value, name) => {
+  if (!(value instanceof Scratch)) {
+    must('a Scratch', value, name);
+  }
+};
 
 export const isJob = object({
   keys: isRange,
   type: optional(oneOf(KEY_TYPES)),
   length: whole(0, Infinity),
   descending: optional(isBoolean),
-  field: optional(object({ stride: whole(), offset: whole() })),
+  field: optional(isField),
   comparator: optional((value, name) => {
     if (typeof value !== 'string') {
       const more = typeof value === 'function' ? ': the GPU runs no JavaScript' : '';
@@ -180,11 +191,40 @@ export const isJob = object({
   range: optional(array(whole(0, Infinity), 2)),
   count: optional(isRange),
   segments: optional(object({ offsets: isRange, count: whole() })),
-  scratch: optional((value, name) => {
-    if (!(value instanceof Scratch)) {
-      must('a Scratch', value, name);
-    }
-  }),
+  sorted: optional(isBoolean),
+  runs: optional(object({
+    count: isRange,
+    starts: optional(isRange),
+    lengths: optional(isRange),
+    keys: optional(isRange),
+  })),
+  unique: optional(object({ keys: isRange, count: isRange })),
+  startsOf: optional(object({ table: isRange, cells: whole() })),
+  lowerBound: optional(isSearch),
+  upperBound: optional(isSearch),
+  scratch: optional(isScratch),
+}, '');
+
+export const isCompactJob = object({
+  flags: isRange,
+  type: oneOf(KEY_TYPES),
+  length: whole(0, Infinity),
+  field: optional(isField),
+  kept: isRange,
+  indices: optional(isRange),
+  payload: optional(array(object({ rows: isRange, bytes: whole(4, U32 - 3, 4), output: isRange }))),
+  count: optional(isRange),
+  scratch: optional(isScratch),
+}, '');
+
+export const isScanJob = object({
+  values: isRange,
+  type: oneOf(SUM_TYPES),
+  length: whole(0, Infinity),
+  exclusive: optional(isBoolean),
+  output: optional(isRange),
+  count: optional(isRange),
+  scratch: optional(isScratch),
 }, '');
 
 const isOptions = (parts: Record<string, Check>): Check => {

@@ -35,7 +35,8 @@ export class TooLargeError extends SortError {}
 
 /**
  * An argument is not valid, and the message says which one: `InvalidArgument`, `InvalidOption`,
- * `LengthsDiffer`, `Comparator`, `BufferTooSmall`, `BufferUsage`, `SameBuffer`, `Offset`.
+ * `LengthsDiffer`, `Comparator`, `BufferTooSmall`, `BufferUsage`, `SameBuffer`, `Offset`,
+ * `NotInOrder`, `NoCells`.
  */
 export class InvalidArgumentError extends SortError {}
 

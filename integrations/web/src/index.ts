@@ -8,9 +8,9 @@ export {
   DeviceLostError, DeviceTooSmallError, DisposedError, InvalidArgumentError, NoAdapterError,
   NoWebGpuError, OutOfMemoryError, SortError, TooLargeError,
 } from './errors.js';
-export type { HalfArray, KeyType, TypedArray } from './keys.js';
+export type { BufferRange, CompactJob, ScanJob, Search, SortJob } from './jobs.js';
+export type { HalfArray, KeyType, SumType, TypedArray } from './keys.js';
 export { Scratch } from './scratch.js';
 export {
-  PreparedSort, Sorter, requestDevice,
-  type BufferRange, type OrderOptions, type SortJob, type SorterOptions,
+  PreparedSort, Sorter, requestDevice, type OrderOptions, type SorterOptions,
 } from './sorter.js';

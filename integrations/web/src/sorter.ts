@@ -1,100 +1,22 @@
 /** The sorter: typed arrays and GPU buffers, on the device of the page. */
 
 import {
-  isAdapterOptions, isDevice, isEncoder, isJob, isOrderOptions, isPass, isPassDescriptor,
-  isSorterOptions, isTopOptions, keyTypeNamed, refuse, whole,
+  isAdapterOptions, isCompactJob, isDevice, isEncoder, isJob, isOrderOptions, isPass,
+  isPassDescriptor, isScanJob, isSorterOptions, isTopOptions, keyTypeNamed, refuse, whole,
 } from './arguments.js';
 import {
   DisposedError, InvalidArgumentError, NoAdapterError, NoWebGpuError, SortError, planned,
 } from './errors.js';
 import { Executor, Prepared } from './executor.js';
 import {
+  describeCompact, describeScan, describeSort,
+  type CompactJob, type Description, type ScanJob, type SortJob,
+} from './jobs.js';
+import {
   bytesOf, checkAttached, copyOf, keyType, type KeyType, type TypedArray,
 } from './keys.js';
-import init, { Planner, neededLimits } from './planner/planner.js';
+import init, { Planner, neededLimits, type Plan as NativePlan } from './planner/planner.js';
 import type { Scratch } from './scratch.js';
-
-/** A buffer, or a range of it in bytes. A range begins at a multiple of the size of its items. */
-export type BufferRange = GPUBuffer | { buffer: GPUBuffer; offset?: number; size?: number };
-
-/** The parts of a job that combine freely with all others. */
-interface JobParts {
-  /** The keys, or the structs that they are fields of. The buffer's usage has `STORAGE`. */
-  keys: BufferRange;
-  /** The number of keys; with a {@link count}, the most that there can be. */
-  length: number;
-  /** From the greatest key to the smallest. */
-  descending?: boolean;
-  /** Where the index of each key is written, a u32, in sorted order. Stable. */
-  indices?: BufferRange;
-  /** A u32 that moves with each key. Values of equal keys are in no particular order. */
-  values?: BufferRange;
-  /** Rows of bytes that move with the keys, each kind in a buffer of its own. Stable. */
-  payload?: { rows: BufferRange; bytes: number; output?: BufferRange }[];
-  /** A u32 on the GPU with the number of keys (indirect count). */
-  count?: BufferRange;
-  /** Scratch memory that other sorts share. */
-  scratch?: Scratch;
-}
-
-/** What is compared. */
-interface Keyed {
-  /** The type of the keys. */
-  type: KeyType;
-  /** Where a key is in its struct, in bytes. The structs are what moves. */
-  field?: { stride: number; offset: number };
-  comparator?: undefined;
-}
-
-interface Compared {
-  /**
-   * A custom order of structs in WGSL: a struct of any name, and a function
-   * `fn precedes(a: Row, b: Row) -> bool`.
-   */
-  comparator: string;
-  type?: undefined;
-  field?: undefined;
-  segments?: undefined;
-}
-
-/** Where sorted keys are written: without either part, in place. */
-interface Written {
-  /** Where sorted keys are written, in place of `keys`. */
-  output?: BufferRange;
-  keepKeys?: false;
-}
-
-interface Kept {
-  /** Leaves the keys as they are: only indices, values and payload are written. */
-  keepKeys: boolean;
-  output?: undefined;
-}
-
-/** What is limited. */
-interface Ranked {
-  /** Only the first so many ranks must be in order (top-k). */
-  top?: number;
-  range?: undefined;
-  segments?: undefined;
-}
-
-interface InRange {
-  /** Only these ranks must be in order, from the first to before the second. */
-  range: [number, number];
-  top?: undefined;
-  segments?: undefined;
-}
-
-interface Segmented {
-  /** Sorts each segment by itself: u32 offsets of their first keys. */
-  segments: { offsets: BufferRange; count: number };
-  top?: undefined;
-  range?: undefined;
-}
-
-/** One sort of GPU buffers: where keys are, what comes out, and what is limited. */
-export type SortJob =
-  JobParts & (Keyed | Compared) & (Written | Kept) & (Ranked | InRange | Segmented);
 
 /** Settings of a sorter. Each has a default that suits the device. */
 export interface SorterOptions {
@@ -245,15 +167,48 @@ export class Sorter {
   async prepare(job: SortJob): Promise<PreparedSort> {
     this.#check();
     isJob(job, 'job');
-    return this.#executor.attempt(() => this.#prepare(job));
+    return this.#executor.attempt(() => this.#prepareSort(job));
   }
 
-  async #prepare(job: SortJob): Promise<PreparedSort> {
+  /**
+   * Makes a stream compaction ready to be recorded, as a sort is: the records that have a flag, in
+   * their order. O(n) time.
+   *
+   * @throws The errors of {@link prepare}.
+   */
+  async prepareCompact(job: CompactJob): Promise<PreparedSort> {
     this.#check();
-    const [description, buffers, names] = described(job);
-    const native = planned(() => this.#planner.plan(description));
+    isCompactJob(job, 'job');
+    return this.#executor.attempt(() =>
+      this.#prepare(describeCompact(job), job.scratch, (text) => this.#planner.plan(text)));
+  }
+
+  /**
+   * Makes prefix sums ready to be recorded, as a sort is. Sums are the same in every run, those of
+   * floats too: they are added in an order that depends on nothing but their number. O(n) time.
+   *
+   * @throws The errors of {@link prepare}.
+   */
+  async prepareScan(job: ScanJob): Promise<PreparedSort> {
+    this.#check();
+    isScanJob(job, 'job');
+    return this.#executor.attempt(() =>
+      this.#prepare(describeScan(job), job.scratch, (text) => this.#planner.planScan(text)));
+  }
+
+  #prepareSort(job: SortJob): Promise<PreparedSort> {
+    return this.#prepare(describeSort(job), job.scratch, (text) => this.#planner.plan(text));
+  }
+
+  async #prepare(
+    { text, buffers, names }: Description,
+    scratch: Scratch | undefined,
+    plan: (text: string) => NativePlan,
+  ): Promise<PreparedSort> {
+    this.#check();
+    const native = planned(() => plan(text));
     try {
-      const prepared = await this.#executor.prepare(native, buffers, names, job.scratch);
+      const prepared = await this.#executor.prepare(native, buffers, names, scratch);
       if (this.#isDisposed) {
         prepared.dispose();
         this.#check();
@@ -272,7 +227,7 @@ export class Sorter {
    */
   async sort<T extends TypedArray>(keys: T, options: OrderOptions = {}): Promise<T> {
     const { descending } = ordered(keys, options);
-    await this.#run(keys, { descending }, [{ from: 'keys', to: keys }]);
+    await this.#run(keys, ({ keys }) => ({ keys, descending }), [{ from: 'keys', to: keys }]);
     return keys;
   }
 
@@ -280,7 +235,8 @@ export class Sorter {
   async argsort(keys: TypedArray, options: OrderOptions = {}): Promise<Uint32Array<ArrayBuffer>> {
     const { descending } = ordered(keys, options);
     const indices = new Uint32Array(keys.length);
-    await this.#run(keys, { descending, keepKeys: true }, [{ from: 'indices', to: indices }]);
+    const job: JobOn = ({ keys, indices }) => ({ keys, indices, descending, keepKeys: true });
+    await this.#run(keys, job, [{ from: 'indices', to: indices }]);
     return indices;
   }
 
@@ -301,7 +257,7 @@ export class Sorter {
     }
     const indices = new Uint32Array(keys.length);
     const [sorted, before] = [copyOf(keys), copyOf<ArrayLike<V>>(values)];
-    await this.#run(sorted, { descending }, [
+    await this.#run(sorted, (there) => ({ ...there, descending }), [
       { from: 'keys', to: sorted },
       { from: 'indices', to: indices },
     ]);
@@ -330,11 +286,34 @@ export class Sorter {
     // (A copy, so that the array has the keys' own class.)
     const values = copyOf(keys, top);
     const indices = new Uint32Array(top);
-    await this.#run(keys, { descending: largest, top }, [
+    await this.#run(keys, (there) => ({ ...there, descending: largest, top }), [
       { from: 'keys', to: values },
-      { from: 'indices', to: indices },
+      { from: 'indices', to: indices, room: keys.length * 4 },
     ]);
     return { values, indices };
+  }
+
+  /**
+   * Returns the different keys in ascending order, and how often each occurs. Keys are equal if all
+   * their bits are: 0 and -0 are different, and so are NaNs of different bits. The array is
+   * unchanged.
+   */
+  async unique<T extends TypedArray>(
+    keys: T,
+  ): Promise<{ values: T; counts: Uint32Array<ArrayBuffer> }> {
+    keyType(keys);
+    // (Copies, so that the array has the keys' own class.)
+    const values = copyOf(keys);
+    const lengths = new Uint32Array(keys.length);
+    const count = new Uint32Array(1);
+    const job: JobOn = ({ keys, values, lengths, count }) =>
+      ({ keys, runs: { count, lengths, keys: values } });
+    await this.#run(keys, job, [
+      { from: 'values', to: values },
+      { from: 'lengths', to: lengths },
+      { from: 'count', to: count },
+    ]);
+    return { values: copyOf(values, count[0]), counts: lengths.slice(0, count[0]) };
   }
 
   /** Frees what the sorter and the sorts that it prepared hold. The device goes on. */
@@ -356,7 +335,7 @@ export class Sorter {
   /** Sorts a copy of an array on the device, and reads results into arrays. */
   async #run(
     keys: TypedArray,
-    job: { descending: boolean; keepKeys?: boolean; top?: number },
+    job: JobOn,
     results: Result[],
   ): Promise<void> {
     this.#check();
@@ -378,7 +357,7 @@ export class Sorter {
   async #sortCopy(
     keys: TypedArray,
     type: KeyType,
-    job: { descending: boolean; keepKeys?: boolean; top?: number },
+    job: JobOn,
     results: Result[],
   ): Promise<void> {
     const { device } = this;
@@ -392,20 +371,20 @@ export class Sorter {
       made.push(of);
       return of;
     };
-    const needsIndices = results.some(({ from }) => from === 'indices');
     let sort: PreparedSort | undefined;
     try {
       const bytes = keys.byteLength;
       // Before anything is awaited: what becomes of the array later does not matter.
       const there = await this.#executor.scoped(() => {
-        const there = {
-          keys: buffer(bytes, STORAGE | COPY_SRC | COPY_DST),
-          ...(needsIndices && { indices: buffer(length * 4, STORAGE | COPY_SRC) }),
-        };
-        write(device.queue, there.keys, keys);
+        const input = buffer(bytes, STORAGE | COPY_SRC | COPY_DST);
+        write(device.queue, input, keys);
+        const there: Record<string, GPUBuffer> = { keys: input };
+        for (const { from, to, room = to.byteLength } of results) {
+          there[from] ??= buffer(room, STORAGE | COPY_SRC);
+        }
         return there;
       }, bytes);
-      sort = await this.#prepare({ ...job, ...there, type, length } as SortJob);
+      sort = await this.#prepareSort({ ...job(there), type, length } as SortJob);
       const staging = await this.#executor.scoped(() => {
         sort!.run();
         const encoder = device.createCommandEncoder({ label: 'bcfsort.download' });
@@ -434,11 +413,15 @@ export class Sorter {
   }
 }
 
-/** An array, and where its bytes are on the device. */
+/** An array, the name of the buffer with its bytes, and that buffer's size, if it is larger. */
 interface Result {
-  from: 'keys' | 'indices';
+  from: string;
   to: TypedArray;
+  room?: number;
 }
+
+/** A job on the keys and the results of an array's sort, but for its type and length. */
+type JobOn = (there: Record<string, GPUBuffer>) => object;
 
 /** The direction of a sort, of which the arguments are checked. */
 function ordered(keys: TypedArray, options: OrderOptions): { descending: boolean } {
@@ -481,8 +464,8 @@ function write(queue: GPUQueue, buffer: GPUBuffer, array: TypedArray): void {
 }
 
 /**
- * A prepared sort. Recording it makes no object, submits nothing, and fails only after it was
- * disposed of. It keeps the page's buffers, and its scratch memory.
+ * A prepared sort, compaction or scan. Recording it makes no object, submits nothing, and fails
+ * only after it was disposed of. It keeps the page's buffers, and its scratch memory.
  */
 export class PreparedSort {
   readonly #device: GPUDevice;
@@ -579,52 +562,4 @@ export class PreparedSort {
     this.#prepared.dispose();
     this.#disposed();
   }
-}
-
-/**
- * The description of a job for the planner, its buffers by their names in plans, and what the job
- * calls those.
- */
-function described(job: SortJob): [string, Map<string, GPUBuffer>, Map<string, string>] {
-  const { scratch: _, values, payload = [], top, range, segments, ...rest } = job;
-  const buffers = new Map<string, GPUBuffer>();
-  const names = new Map<string, string>();
-  const numbers = new Map<GPUBuffer, number>();
-  const place = (role: string, of: BufferRange, name = role) => {
-    const { buffer, offset = 0, size } = 'buffer' in of ? of : { buffer: of };
-    buffers.set(role, buffer);
-    names.set(role, name);
-    const number = numbers.get(buffer) ?? numbers.size;
-    numbers.set(buffer, number);
-    const bufferSize = buffer.size;
-    return { buffer: number, offset, size: size ?? Math.max(bufferSize - offset, 0), bufferSize };
-  };
-  const rows = payload.map((of, i) => ({ ...of, name: `payload[${i}].rows`, unstable: false }));
-  if (values) {
-    rows.push({ rows: values, bytes: 4, name: 'values', unstable: true });
-  }
-  const named = (role: string, of: BufferRange | undefined, name?: string) =>
-    of && place(role, of, name);
-  if (top !== undefined && range) {
-    refuse('a job has either top or range');
-  }
-  const description = {
-    ...rest,
-    keys: place('keys', job.keys),
-    output: named('output', job.output),
-    indices: named('values', job.indices, 'indices'),
-    count: named('count', job.count),
-    payload: rows.map((of, i) => ({
-      bytes: of.bytes,
-      unstable: of.unstable,
-      rows: place(`payload.${i}`, of.rows, of.name),
-      output: named(`payload_output.${i}`, of.output, `payload[${i}].output`),
-    })),
-    range: range ?? (top === undefined ? undefined : [0, Math.min(top, job.length)]),
-    segments: segments && {
-      ...segments,
-      offsets: place('offsets', segments.offsets, 'segments.offsets'),
-    },
-  };
-  return [JSON.stringify(description), buffers, names];
 }

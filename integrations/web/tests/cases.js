@@ -321,6 +321,206 @@ export async function jobs() {
   sorter.dispose();
 }
 
+/** What comes after a sort, or without one where keys are in order already. */
+export async function found() {
+  const [sorter, buffers] = await opened();
+  const room = (words) => buffers.upload(new Uint32Array(words));
+  for (const [Array, type] of [[Uint8Array, 'u8'], [Uint32Array, 'u32'], [Float64Array, 'f64']]) {
+    const length = 5001;
+    const next = random(length);
+    const numbers = Array.from({ length }, () => Math.floor(next() * 200));
+    const sorted = numbers.slice().sort();
+    const different = [...new Set(sorted)];
+    const starts = different.map((key) => sorted.indexOf(key));
+    const firsts = different.map((key) => numbers.indexOf(key));
+    const needles = Array.of(250, 0, 7, 7, 199);
+    const places = (isBefore) => globalThis.Array.from(needles, (needle) =>
+      sorted.filter((key) => isBefore(key, needle)).length);
+    const expect = async (buffer, Array, items, what) => {
+      const there = await buffers.download(buffer, Array);
+      same(there.slice(0, items.length), Array.from(items), `${type}, ${what}`);
+    };
+    for (const isSorted of [false, true]) {
+      const rows = buffers.upload(Uint32Array.from({ length }, (_, i) => i));
+      const firstRows = room(length);
+      const runs = {
+        count: room(1), starts: room(length), lengths: room(length),
+        keys: buffers.upload(new Array(length)),
+      };
+      const search = { needles: buffers.upload(needles), count: 5, places: room(5) };
+      const startsOf = { table: room(101), cells: 100 };
+      const job = {
+        keys: buffers.upload(isSorted ? sorted : numbers), type, length, sorted: isSorted, runs,
+        payload: [{ rows, bytes: 4, firsts: firstRows }], lowerBound: search,
+        ...(type !== 'f64' && { startsOf }),
+      };
+      (await sorter.prepare(job)).run();
+      await expect(runs.count, Uint32Array, [different.length], 'runs.count');
+      await expect(runs.starts, Uint32Array, starts, 'runs.starts');
+      const lengths = starts.map((start, i) => (starts[i + 1] ?? length) - start);
+      await expect(runs.lengths, Uint32Array, lengths, 'runs.lengths');
+      await expect(runs.keys, Array, different, 'runs.keys');
+      await expect(firstRows, Uint32Array, isSorted ? starts : firsts, 'firsts');
+      await expect(search.places, Uint32Array, places((a, b) => a < b), 'lowerBound');
+      if (type !== 'f64') {
+        const table = globalThis.Array.from({ length: 101 }, (_, cell) =>
+          sorted.filter((key) => key < cell).length);
+        await expect(startsOf.table, Uint32Array, table, 'startsOf.table');
+      }
+    }
+    const keys = buffers.upload(new Array(length));
+    const [unique, upperBound] = [{ keys, count: room(1) }, {
+      needles: buffers.upload(needles), count: 5, places: room(5),
+    }];
+    const of = { keys: buffers.upload(sorted), type, length, sorted: true, unique, upperBound };
+    (await sorter.prepare(of)).run();
+    await expect(unique.count, Uint32Array, [different.length], 'unique.count');
+    await expect(keys, Array, different, 'unique.keys');
+    await expect(upperBound.places, Uint32Array, places((a, b) => a <= b), 'upperBound');
+    const { values, counts } = await sorter.unique(numbers);
+    same(values, Array.from(different), `${type}, unique`);
+    check(values.constructor === Array, 'the class of unique');
+    check(counts.reduce((sum, count) => sum + count, 0) === length, 'counts of unique');
+  }
+  const none = await sorter.unique(new Int16Array(0));
+  check(none.values.length === 0 && none.counts.length === 0, 'unique of nothing');
+  const keys = buffers.upload(Float32Array.of(1, 2, 3, 4));
+  const of = (parts) => () => sorter.prepare({ keys, type: 'f32', length: 4, ...parts });
+  const message = async (code, parts, text) => {
+    const error = await fails(code, of(parts));
+    check(error.message.includes(text), error.message);
+  };
+  const [count, other] = [room(1), room(1)];
+  await message('BufferTooSmall', { runs: { count, starts: other } }, 'runs.starts has 4 bytes');
+  await message('BufferTooSmall', { unique: { count, keys: other } }, 'unique.keys has 4 bytes');
+  await message('SameBuffer', { unique: { count: keys, keys: other } }, 'keys and unique.count');
+  await message('NoCells', { startsOf: { table: other, cells: 0 } }, 'startsOf');
+  await message('NotInOrder', { top: 1, runs: { count } }, 'only some ranks are sorted');
+  const search = { needles: other, count: 1, places: count };
+  const both = { lowerBound: search, upperBound: search };
+  await message('InvalidArgument', both, 'either lowerBound or upperBound');
+  const twice = { runs: { count }, unique: { count, keys: other } };
+  await message('InvalidArgument', twice, 'either runs or unique');
+  await message('InvalidArgument', { sorted: true }, 'sorted leaves nothing to write');
+  const kept = { payload: [{ rows: other, bytes: 4, firsts: count }] };
+  await message('InvalidArgument', kept, 'payload[].firsts');
+  sorter.dispose();
+}
+
+/** Records that have a flag. */
+export async function compactions() {
+  const [sorter, buffers] = await opened();
+  const length = 20_001;
+  const next = random(3);
+  const flags = Uint8Array.from({ length }, () => (next() < 0.3 ? 1 + next() * 200 : 0));
+  const there = buffers.upload(flags);
+  const items = Float32Array.from({ length: 2 * length }, (_, i) => i);
+  const rows = buffers.upload(items);
+  const output = buffers.upload(new Float32Array(2 * length));
+  const [kept, indices, count] = [1, length, 1].map((n) => buffers.upload(new Uint32Array(n)));
+  const payload = [{ rows, bytes: 8, output }];
+  const job = { flags: there, type: 'u8', length, kept, indices, payload };
+  const all = [...flags.keys()].filter((i) => flags[i] !== 0);
+  for (const most of [length, 700]) {
+    const limit = buffers.upload(Uint32Array.of(most));
+    const compact = await sorter.prepareCompact(most < length ? { ...job, count: limit } : job);
+    compact.run();
+    const expected = all.filter((i) => i < most);
+    same(await buffers.download(kept, Uint32Array), [expected.length], 'kept');
+    const numbers = await buffers.download(indices, Uint32Array);
+    same(numbers.slice(0, expected.length), expected, 'indices');
+    const moved = await buffers.download(output, Float32Array);
+    const pairs = expected.flatMap((i) => [2 * i, 2 * i + 1]);
+    same(moved.slice(0, pairs.length), pairs, 'rows');
+  }
+  const small = { ...job, payload: [{ rows, bytes: 8, output: count }] };
+  const { message } = await fails('BufferTooSmall', () => sorter.prepareCompact(small));
+  check(message.startsWith('payload[0].output has 4 bytes'), message);
+  const twice = () => sorter.prepareCompact({ ...job, kept: there });
+  const error = await fails('SameBuffer', twice);
+  check(error.message.startsWith('flags and kept are in one buffer'), error.message);
+  sorter.dispose();
+}
+
+/** Prefix sums of every type, from offsets that are not aligned, too. */
+export async function scans() {
+  const [sorter, buffers] = await opened();
+  const length = 20_001;
+  for (const [Array, type] of [
+    [Uint32Array, 'u32'], [Int32Array, 'i32'], [Float32Array, 'f32'], [BigUint64Array, 'u64'],
+    [BigInt64Array, 'i64'],
+  ]) {
+    const number = Array.name.startsWith('Big') ? BigInt : Number;
+    const next = random(5);
+    const values = Array.from({ length }, () => number(Math.floor(next() * 100)));
+    const scanned = (first, isExclusive) => {
+      const sums = values.slice();
+      let sum = number(0);
+      for (let i = first; i < length; i += 1) {
+        sums[i] = isExclusive ? sum : sum + values[i];
+        sum += values[i];
+      }
+      return sums;
+    };
+    const there = buffers.upload(values);
+    const output = buffers.upload(values);
+    const job = { values: there, type, length };
+    (await sorter.prepareScan({ ...job, output, exclusive: true })).run();
+    same(await buffers.download(output, Array), scanned(0, true), `exclusive, ${type}`);
+    const range = { buffer: there, offset: 3 * Array.BYTES_PER_ELEMENT };
+    const count = buffers.upload(Uint32Array.of(99, length - 3));
+    const counted = { values: range, type, length: length - 3 };
+    (await sorter.prepareScan({ ...counted, count: { buffer: count, offset: 4 } })).run();
+    same(await buffers.download(there, Array), scanned(3, false), `inclusive, ${type}`);
+    const twice = () => sorter.prepareScan({ ...job, count: there });
+    const { message } = await fails('SameBuffer', twice);
+    check(message.startsWith('values and count'), message);
+  }
+  sorter.dispose();
+}
+
+/** The example of the README: a sort, a scan and a compaction in one encoder, with one scratch. */
+export async function particleGrid() {
+  const [sorter, buffers] = await opened();
+  const [length, cells] = [10_000, 512];
+  const next = random(8);
+  const numbers = Uint32Array.from({ length }, () => Math.floor(next() * cells));
+  const flags = Uint32Array.from({ length: cells }, (_, cell) => cell % 3);
+  const keys = buffers.upload(numbers);
+  const [order, table, sums, kept, busy] = [length, cells + 1, cells, 1, cells].map((words) =>
+    buffers.upload(new Uint32Array(words)));
+  const scratch = new Scratch();
+  const there = buffers.upload(flags);
+  const grid = [
+    await sorter.prepare({
+      keys, type: 'u32', length, indices: order, startsOf: { table, cells }, scratch,
+    }),
+    await sorter.prepareScan({
+      values: there, type: 'u32', length: cells, output: sums, exclusive: true, scratch,
+    }),
+    await sorter.prepareCompact({
+      flags: there, type: 'u32', length: cells, kept, indices: busy, scratch,
+    }),
+  ];
+  const encoder = sorter.device.createCommandEncoder();
+  grid.forEach((part) => part.record(encoder));
+  sorter.device.queue.submit([encoder.finish()]);
+  same(await buffers.download(order, Uint32Array), argsorted(numbers, false), 'the order');
+  const starts = await buffers.download(table, Uint32Array);
+  const sorted = numbers.slice().sort();
+  starts.forEach((start, cell) =>
+    check(start === sorted.filter((key) => key < cell).length, `the start of cell ${cell}`));
+  let sum = 0;
+  const expected = flags.map((flag) => (sum += flag) - flag);
+  same(await buffers.download(sums, Uint32Array), expected, 'sums');
+  const chosen = [...flags.keys()].filter((cell) => flags[cell] !== 0);
+  same(await buffers.download(kept, Uint32Array), [chosen.length], 'kept');
+  const indices = await buffers.download(busy, Uint32Array);
+  same(indices.slice(0, chosen.length), chosen, 'busy cells');
+  scratch.dispose();
+  sorter.dispose();
+}
+
 /** Several sorts share scratch memory, in one encoder and one pass. */
 export async function sharedScratch() {
   const [sorter, buffers] = await opened();

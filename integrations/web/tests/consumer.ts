@@ -1,6 +1,6 @@
 /** A program in TypeScript that uses the package: it must compile, but where an error is expected. */
 
-import { Sorter, requestDevice, type KeyType, type SortJob } from 'wgpu-bcfsort';
+import { Sorter, requestDevice, type KeyType, type ScanJob, type SortJob } from 'wgpu-bcfsort';
 import type {} from 'wgpu-bcfsort/constants';
 
 const device = await requestDevice({ powerPreference: 'low-power' });
@@ -18,6 +18,17 @@ export const jobs: SortJob[] = [
   { keys, comparator, length: 16, top: 3 },
   { keys, type, length: 8, field: { stride: 8, offset: 4 }, range: [0, 1] },
   { keys, type, length: 8, segments: { offsets: indices, count: 2 }, descending: true },
+  { keys, type, length: 8, sorted: true, runs: { count: indices } },
+  { keys, type, length: 8, unique: { keys, count: indices }, startsOf: { table: keys, cells: 3 } },
+  { keys, type, length: 8, upperBound: { needles: keys, count: 1, places: indices } },
+  // @ts-expect-error: nothing moves
+  { keys, type, length: 8, sorted: true, indices, runs: { count: keys } },
+  // @ts-expect-error: both
+  { keys, type, length: 8, unique: { keys, count: indices }, runs: { count: indices } },
+  // @ts-expect-error: no runs by a comparator
+  { keys, comparator, length: 8, runs: { count: indices } },
+  // @ts-expect-error: not all keys are in order
+  { keys, type, length: 8, top: 3, runs: { count: indices } },
   // @ts-expect-error: neither type nor comparator
   { keys, length: 16 },
   // @ts-expect-error: both
@@ -34,8 +45,15 @@ export const jobs: SortJob[] = [
   { keys, type, length: 16, desc: true },
 ];
 
+// @ts-expect-error: no sums of bytes
+export const scan: ScanJob = { values: keys, type: 'u8', length: 8 };
+await sorter.prepareScan({ values: keys, type: 'u64', length: 8, exclusive: true });
+await sorter.prepareCompact({ flags: keys, type: 'u8', length: 8, kept: indices });
+
 const array: Float32Array = await sorter.sort(Float32Array.of(2, 1), { descending: true });
 await sorter.sortPairs(array, ['a', 'b']);
+export const { values, counts }: { values: Float32Array; counts: Uint32Array } =
+  await sorter.unique(array);
 // @ts-expect-error: no such option
 await sorter.sort(array, { desc: true });
 // @ts-expect-error: no comparator in JavaScript

@@ -25,13 +25,20 @@ declare const depths: GPUBuffer;
 declare const order: GPUBuffer;
 declare const visible: GPUBuffer;
 declare const encoder: GPUCommandEncoder;
+declare const cellOfEach: GPUBuffer;
+declare const table: GPUBuffer;
+declare const pairs: GPUBuffer;
+declare const begins: GPUBuffer;
+declare const busyCount: GPUBuffer;
+declare const busyCells: GPUBuffer;
+declare const countPairs: (encoder: GPUCommandEncoder) => void;
 `;
 
 test('programs in TypeScript compile, the examples of the README among them', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
   const examples = [...readme.matchAll(/^```[jt]s\n(.*?)^```/gms)].map(([, text]) => text);
   // The first one is of bundlers.
-  assert.equal(examples.length, 3);
+  assert.equal(examples.length, 4);
   await mkdir(MADE, { recursive: true });
   await writeFile(new URL('readme.ts', MADE), examples.slice(1).join('\n') + GIVEN);
   await command(

@@ -19,7 +19,7 @@ async function run(page, name) {
 
 const CASES = [
   'everyTypeOnAFallbackAdapter', 'everyTypeOnAGpu', 'defaultDevice', 'views',
-  'changingArrays', 'jobs',
+  'changingArrays', 'jobs', 'found', 'compactions', 'scans', 'particleGrid',
   'sharedScratch', 'chunks', 'twoSorters', 'errors', 'lostDevice',
   'destroyedDevice',
 ];
@@ -56,8 +56,8 @@ test('no adapter', () =>
 
 test('what a page downloads is within its budget', async () => {
   const files = [
-    'index.js', 'arguments.js', 'errors.js', 'executor.js', 'keys.js', 'scratch.js', 'sorter.js',
-    'planner/planner.js', 'planner/planner_bg.wasm',
+    'index.js', 'arguments.js', 'errors.js', 'executor.js', 'jobs.js', 'keys.js', 'scratch.js',
+    'sorter.js', 'planner/planner.js', 'planner/planner_bg.wasm',
   ];
   const read = files.map((file) => readFile(new URL(`../dist/${file}`, import.meta.url)));
   const sizes = (await Promise.all(read)).map((bytes) => gzipSync(bytes, { level: 9 }).length);

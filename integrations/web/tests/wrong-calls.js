@@ -136,6 +136,50 @@ function places({ Sorter, requestDevice }, sorter, buffers, sort) {
   part('segments.offsets', (offsets) => ({ segments: { offsets, count: 1 } }));
   part('segments.count', (count) => ({ segments: { offsets: buffers.indices, count } }),
     (value) => value === 0 || value === 1);
+  const found = { count: buffers.rows };
+  part('sorted', (sorted) => ({ sorted, runs: found }), isBoolean);
+  part('runs', (runs) => ({ runs }), unset);
+  part('runs.count', (count) => ({ runs: { count } }));
+  for (const name of ['starts', 'lengths', 'keys']) {
+    part(`runs.${name}`, (value) => ({ runs: { ...found, [name]: value } }), unset);
+  }
+  part('unique', (unique) => ({ unique }), unset);
+  part('unique.keys', (value) => ({ unique: { ...found, keys: value } }));
+  part('unique.count', (count) => ({ unique: { count, keys: buffers.rows } }));
+  part('startsOf', (startsOf) => ({ startsOf }), unset);
+  part('startsOf.table', (table) => ({ startsOf: { table, cells: 1 } }));
+  part('startsOf.cells', (value) => ({ startsOf: { table: buffers.rows, cells: value } }),
+    (value) => value === 0 || value === 1);
+  for (const name of ['lowerBound', 'upperBound']) {
+    const search = { needles: buffers.rows, count: 1, places: buffers.indices };
+    part(name, (value) => ({ [name]: value }), unset);
+    part(`${name}.needles`, (needles) => ({ [name]: { ...search, needles } }));
+    part(`${name}.count`, (count) => ({ [name]: { ...search, count } }),
+      isWhole);
+    part(`${name}.places`, (value) => ({ [name]: { ...search, places: value } }));
+  }
+  part('payload[0].firsts', (firsts) => ({
+    runs: found, payload: [{ rows: buffers.indices, bytes: 4, firsts }],
+  }), unset);
+  for (const [method, from, good, others] of [
+    ['prepareCompact', 'flags', { kept: buffers.rows }, ['field', 'payload', 'indices']],
+    ['prepareScan', 'values', {}, ['output']],
+  ]) {
+    const job = { [from]: buffers.keys, type: 'u32', length: 3, ...good };
+    const prepared = async (job) => (await sorter[method](job)).dispose();
+    place('job', prepared, (value) => value !== undefined && isEmpty(value));
+    for (const name of [from, 'type', ...Object.keys(good), 'length', 'count', 'scratch', ...others,
+      '"desc"']) {
+      place(name, (value) => prepared({ ...job, [name.replaceAll('"', '')]: value }),
+        (value) => name === 'length' ? value === 0 || value === 1
+          : name === 'payload' && Array.isArray(value) && value.length === 0
+            || unset(value) && ['count', 'scratch', ...others].includes(name));
+    }
+  }
+  place('exclusive', async (exclusive) => (await sorter.prepareScan({
+    values: buffers.keys, type: 'u32', length: 3, exclusive,
+  })).dispose(), isBoolean);
+  place('keys', (value) => sorter.unique(value), isArray);
   part('scratch', (scratch) => ({ scratch }), unset);
   part('"desc"', (desc) => ({ desc }));
   part('has no part "constructor"', (value) => ({ constructor: value }));

@@ -81,17 +81,16 @@ pub(crate) fn failure(code: &str, message: &str) -> String {
     text(&Failure { code, message })
 }
 
+/// What a job calls its buffers, by their names in plans.
+pub(crate) type Names = BTreeMap<String, String>;
+
 /// The message of an error, with the names that the parts of a job and the options have in
-/// JavaScript. `values` is the number of the payload that is a job's `values`.
-pub(crate) fn message(error: &Error, values: Option<usize>) -> String {
-    let part = |role: &BufferRole| match *role {
-        BufferRole::Payload(i) if values == Some(i.into()) => "values".to_owned(),
-        BufferRole::Payload(i) => format!("payload[{i}].rows"),
-        BufferRole::PayloadOutput(i) => format!("payload[{i}].output"),
-        BufferRole::Count => "count".to_owned(),
-        BufferRole::Offsets => "segments.offsets".to_owned(),
-        BufferRole::Scratch => "the scratch memory".to_owned(),
-        other => other.to_string(),
+/// JavaScript.
+pub(crate) fn message(error: &Error, names: &Names) -> String {
+    let part = |role: &BufferRole| match names.get(&Buffer::from(*role).to_string()) {
+        Some(name) => name.clone(),
+        None if *role == BufferRole::Scratch => "the scratch memory".to_owned(),
+        None => role.to_string(),
     };
     match error {
         Error::BufferTooSmall {
@@ -144,6 +143,11 @@ pub(crate) fn message(error: &Error, values: Option<usize>) -> String {
             };
             format!("{name} is {value}, but must be {allowed}")
         }
+        Error::NotInOrder(why) => format!(
+            "runs, unique, startsOf, lowerBound and upperBound need keys that are all in order, \
+             but {why}"
+        ),
+        Error::NoCells(key) => format!("startsOf needs keys of an unsigned type, not {key}"),
         other => other.to_string(),
     }
 }

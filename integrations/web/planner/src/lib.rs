@@ -1,4 +1,4 @@
-//! Plans sorts for the browser package: from the description of a sort to the kernels, buffers and
+//! Plans sorts for the browser package: from the description of a job to the kernels, buffers and
 //! dispatches that the page's own device runs. It has no graphics API.
 //!
 //! Descriptions and plans are JSON, so that the executor in TypeScript has one text for both
@@ -7,18 +7,22 @@
 mod answer;
 mod request;
 
+use answer::Names;
+use request::BufferRange;
 use wasm_bindgen::prelude::wasm_bindgen;
-use wgpu_bcfsort::Error;
+use wgpu_bcfsort::internals::job::{AsSpan, BufferSort};
 use wgpu_bcfsort::internals::planner;
 use wgpu_bcfsort::internals::recording::{ParameterBlocks, Recording};
+use wgpu_bcfsort::internals::scan::{ScanLayout, kernels::adds, record_scan};
 use wgpu_bcfsort::internals::shader::Kernel;
+use wgpu_bcfsort::{BufferRole, Error};
 
-/// Plans sorts for one device.
+/// Plans jobs for one device.
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Planner(planner::Planner);
 
-/// One planned sort.
+/// One planned job.
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Plan {
@@ -60,18 +64,67 @@ impl Planner {
         Ok(self.0.max_len(key) as f64)
     }
 
-    /// Plans a sort, which JSON describes.
+    /// Plans a sort or a compaction, which JSON describes.
     ///
     /// # Errors
     ///
     /// As [`new`](Self::new).
     pub fn plan(&self, job: &str) -> Result<Plan, String> {
-        let job = request::read::<request::Job>(job)?.job()?;
-        let values = job.payload.iter().position(|payload| payload.unstable);
-        let failure = |error| failed(&error, values);
-        let recording = self.0.record(&job).map_err(failure)?;
-        let blocks = recording.parameter_blocks().map_err(failure)?;
-        let bindings = job.bindings().map_err(failure)?;
+        let job: request::Job = request::read(job)?;
+        let names = job.names.clone();
+        let job = job.job()?;
+        let recording = self.0.record(&job);
+        let plan = recording.and_then(|recording| self.planned(&job, recording));
+        plan.map_err(|error| failed(&error, &names))
+    }
+
+    /// Plans a scan, which JSON describes.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    #[wasm_bindgen(js_name = planScan)]
+    pub fn plan_scan(&self, scan: &str) -> Result<Plan, String> {
+        let scan: request::Scan = request::read(scan)?;
+        let (names, is_exclusive) = (scan.names.clone(), scan.exclusive);
+        let job = scan.job()?;
+        let recording = self.record_scan(&job, is_exclusive);
+        let plan = recording.and_then(|recording| self.planned(&job, recording));
+        plan.map_err(|error| failed(&error, &names))
+    }
+}
+
+impl Planner {
+    /// Records a scan of a job's keys. The job itself records nothing.
+    fn record_scan(
+        &self,
+        job: &BufferSort<BufferRange>,
+        is_exclusive: bool,
+    ) -> Result<Recording, Error> {
+        let of = job.key;
+        if !adds(of) {
+            return Err(Error::NoSums(of));
+        }
+        let len = self.0.record(job)?.len;
+        let bindings = job.bindings()?;
+        // (Offsets have been checked, to be multiples of what is counted.)
+        let first = |wanted, bytes| {
+            let binding = bindings.iter().find(|(role, ..)| *role == wanted);
+            binding.map(|(_, range, bound)| ((range.span().offset - bound.offset) / bytes) as u32)
+        };
+        let layout = ScanLayout {
+            first: first(BufferRole::Keys, of.bytes()).unwrap_or_default(),
+            output: first(BufferRole::Output, of.bytes()),
+            is_exclusive,
+            count_at: first(BufferRole::Count, 4),
+        };
+        Ok(record_scan(len, of, &layout, &self.0.limits))
+    }
+
+    /// The plan of a recording, on the buffers of a job.
+    fn planned(&self, job: &BufferSort<BufferRange>, recording: Recording) -> Result<Plan, Error> {
+        let blocks = recording.parameter_blocks()?;
+        let bindings = job.bindings()?;
         let keys = self.0.limits.keys_per_dispatch;
         let kernels = answer::kernels(&recording);
         let text = answer::plan(&recording, &kernels, &blocks, &bindings, keys);
@@ -117,16 +170,15 @@ impl Plan {
 /// A failure of what is no job, as JSON.
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failure(error: Error) -> String {
-    failed(&error, None)
+    failed(&error, &Names::new())
 }
 
-/// A failure as JSON. The code is the name of the error's variant. `values` is the number of the
-/// payload that is a job's `values`.
-fn failed(error: &Error, values: Option<usize>) -> String {
+/// A failure as JSON. The code is the name of the error's variant.
+fn failed(error: &Error, names: &Names) -> String {
     let debug = format!("{error:?}");
     let end = debug.find(|c: char| !c.is_alphanumeric());
     let code = &debug[..end.unwrap_or(debug.len())];
-    answer::failure(code, &answer::message(error, values))
+    answer::failure(code, &answer::message(error, names))
 }
 
 #[cfg(test)]
@@ -159,20 +211,10 @@ mod tests {
         failure["code"].as_str().unwrap().to_owned()
     }
 
-    #[test]
-    fn a_plan_names_every_buffer_and_kernel_of_its_steps() {
-        let planner = Planner::new(&device().to_string()).unwrap();
-        let bytes = 4_000_000;
-        let job = json!({
-            "type": "f32", "length": 1_000_000, "descending": true, "keys": range(0, bytes),
-            "payload": [{"rows": range(1, bytes), "bytes": 4, "unstable": true}],
-            "count": range(2, 4),
-        });
-        let plan = planner.plan(&job.to_string()).unwrap();
+    /// The plan's text, of which every buffer and kernel has been looked up.
+    fn checked(plan: &Plan) -> Value {
         let text: Value = serde_json::from_str(&plan.json()).unwrap();
-        let steps = text["steps"].as_array().unwrap();
-        assert!(steps.len() > 4);
-        for step in steps {
+        for step in text["steps"].as_array().unwrap() {
             let number = usize::try_from(step["kernel"].as_u64().unwrap()).unwrap();
             let kernel: Value = serde_json::from_str(&plan.kernel(number).unwrap()).unwrap();
             assert!(kernel["wgsl"].as_str().unwrap().contains("@compute"));
@@ -190,9 +232,116 @@ mod tests {
                 assert!(known.is_some() || buffer == "parameters", "{buffer}");
             }
         }
+        text
+    }
+
+    #[test]
+    fn a_plan_names_every_buffer_and_kernel_of_its_steps() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let bytes = 4_000_000;
+        let job = json!({
+            "type": "f32", "length": 1_000_000, "descending": true, "keys": range(0, bytes),
+            "payload": [{"rows": range(1, bytes), "bytes": 4, "unstable": true}],
+            "count": range(2, 4),
+        });
+        let plan = planner.plan(&job.to_string()).unwrap();
+        let text = checked(&plan);
+        assert!(text["steps"].as_array().unwrap().len() > 4);
         assert!(text["bindings"]["count"].is_object());
         assert_eq!(plan.indirect().len() % 256, 0);
         assert!(!plan.indirect().is_empty());
+    }
+
+    #[test]
+    fn what_is_found_is_planned_after_the_sort_or_without_it() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let bytes = 40_000;
+        let mut job = json!({
+            "type": "u32", "length": 10_000, "keys": range(0, bytes), "count": range(1, 4),
+            "payload": [{"rows": range(2, bytes), "bytes": 4, "firsts": range(3, bytes)}],
+            "runs": {
+                "count": range(4, 4), "starts": range(5, bytes), "lengths": range(6, bytes),
+                "keys": range(7, bytes),
+            },
+            "startsOf": {"table": range(8, 404), "cells": 100},
+            "search": {
+                "needles": range(9, 40), "count": 10, "places": range(10, 40), "upper": true,
+            },
+        });
+        let steps = |job: &Value| {
+            let text = checked(&planner.plan(&job.to_string()).unwrap());
+            assert!(text["bindings"]["run_payload.0"].is_object());
+            text["steps"].as_array().unwrap().len()
+        };
+        let with_sort = steps(&job);
+        job["sorted"] = json!(true);
+        let without = steps(&job);
+        assert!(without > 8 && without < with_sort, "{without} {with_sort}");
+    }
+
+    #[test]
+    fn flags_are_counted_by_kernels_of_their_own() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let mut job = json!({
+            "type": "u8", "length": 1000, "keys": range(0, 1000), "sorted": true,
+            "runs": {"ofFlags": true, "count": range(1, 4), "starts": range(2, 4000)},
+        });
+        let kernels = |job: &Value| {
+            let text = checked(&planner.plan(&job.to_string()).unwrap());
+            text["kernels"].to_string()
+        };
+        let of_flags = kernels(&job);
+        job["runs"]["ofFlags"] = json!(false);
+        assert_ne!(of_flags, kernels(&job));
+    }
+
+    #[test]
+    fn a_scan_begins_where_its_ranges_do() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let at = |buffer, offset| {
+            let (size, all) = (8000, 20_000);
+            json!({"buffer": buffer, "offset": offset, "size": size, "bufferSize": all})
+        };
+        let mut scan = json!({
+            "type": "i64", "length": 1000, "values": at(0, 264), "output": at(1, 512 + 16),
+            "count": at(2, 252), "exclusive": true,
+        });
+        let plan = planner.plan_scan(&scan.to_string()).unwrap();
+        let text = checked(&plan);
+        assert_eq!(
+            text["bindings"]["keys"],
+            json!({"offset": 256, "size": 8008})
+        );
+        assert_eq!(
+            text["bindings"]["output"],
+            json!({"offset": 512, "size": 8016})
+        );
+        assert_eq!(text["bindings"]["count"], json!({"offset": 0, "size": 256}));
+        let steps = &plan.recording.steps;
+        let last = steps.last().unwrap();
+        let parameter = |name| last.parameter(name).unwrap();
+        let firsts = (parameter("value_first"), parameter("output_first"));
+        assert_eq!((firsts, parameter("exclusive")), ((1, 2), 1));
+        assert_eq!(steps[0].parameter("count_at"), Some(63));
+
+        for (part, value, expected) in [
+            ("length", json!(1001), "BufferTooSmall"),
+            ("length", json!(1 << 28), "TooLarge"),
+            ("values", at(0, 260), "Offset"),
+            ("output", at(0, 10_000), "SameBuffer"),
+            ("type", json!("f64"), "NoSums"),
+            ("type", json!("u128"), "InvalidArgument"),
+            ("orders", json!(1), "InvalidArgument"),
+        ] {
+            let before = scan[part].clone();
+            scan[part] = value;
+            let failure = planner.plan_scan(&scan.to_string()).unwrap_err();
+            assert_eq!(code(&failure), expected, "{failure}");
+            scan[part] = before;
+            if part == "orders" {
+                scan.as_object_mut().unwrap().remove(part);
+            }
+        }
     }
 
     #[test]
@@ -209,25 +358,35 @@ mod tests {
         assert!(failure.contains("line 1, column 10062"), "{failure}");
     }
 
+    /// The message of a job's failure: of eight keys, with these parts.
+    fn message_with(parts: &Value) -> String {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let names = json!({
+            "payload.0": "payload[0].rows", "payload.1": "values",
+            "offsets": "segments.offsets", "run_count": "unique.count",
+            "run_starts": "runs.starts", "run_payload.0": "payload[0].firsts",
+            "cells": "startsOf.table", "places": "upperBound.places",
+        });
+        let mut job = json!({
+            "type": "u32", "length": 8, "keys": range(0, 32), "names": names,
+        });
+        job.as_object_mut()
+            .unwrap()
+            .extend(parts.as_object().unwrap().clone());
+        let failure = planner.plan(&job.to_string()).unwrap_err();
+        let failure: Value = serde_json::from_str(&failure).unwrap();
+        failure["message"].as_str().unwrap().to_owned()
+    }
+
     #[test]
     fn failures_name_parts_of_the_job_as_javascript_does() {
-        let planner = Planner::new(&device().to_string()).unwrap();
-        let of = |parts: Value| {
-            let mut job = json!({"type": "u32", "length": 8, "keys": range(0, 32)});
-            job.as_object_mut()
-                .unwrap()
-                .extend(parts.as_object().unwrap().clone());
-            let failure = planner.plan(&job.to_string()).unwrap_err();
-            let failure: Value = serde_json::from_str(&failure).unwrap();
-            failure["message"].as_str().unwrap().to_owned()
-        };
         let rows = |buffer, bytes| json!({"rows": range(buffer, bytes), "bytes": 8});
         let values =
             |buffer, bytes| json!({"rows": range(buffer, bytes), "bytes": 4, "unstable": true});
         for (parts, expected) in [
             (
-                json!({"payload": [rows(1, 64), rows(2, 60)]}),
-                "payload[1].rows has 60 bytes, but needs 64",
+                json!({"payload": [rows(1, 60), values(2, 32)]}),
+                "payload[0].rows has 60 bytes, but needs 64",
             ),
             (
                 json!({"payload": [rows(1, 64), values(2, 28)]}),
@@ -253,7 +412,73 @@ mod tests {
                  134217728 bytes)",
             ),
         ] {
-            assert_eq!(of(parts), expected);
+            assert_eq!(message_with(&parts), expected);
+        }
+    }
+
+    #[test]
+    fn failures_name_parts_of_what_is_found_as_javascript_does() {
+        let values =
+            |buffer, bytes| json!({"rows": range(buffer, bytes), "bytes": 4, "unstable": true});
+        for (parts, expected) in [
+            (
+                json!({"runs": {"count": range(1, 0)}}),
+                "unique.count has 0 bytes, but needs 4",
+            ),
+            (
+                json!({"runs": {"count": range(1, 4), "starts": range(1, 32)}}),
+                "unique.count and runs.starts are in one buffer, which a dispatch cannot bind \
+                 twice: copy one of them to another buffer",
+            ),
+            (
+                json!({
+                    "runs": {"count": range(1, 4)},
+                    "payload": [{"rows": range(2, 64), "bytes": 8, "firsts": range(3, 32)}],
+                }),
+                "payload[0].firsts has 32 bytes, but needs 64",
+            ),
+            (
+                json!({"startsOf": {"table": range(1, 32), "cells": 8}}),
+                "startsOf.table has 32 bytes, but needs 36",
+            ),
+            (
+                json!({"type": "f32", "startsOf": {"table": range(1, 36), "cells": 8}}),
+                "startsOf needs keys of an unsigned type, not f32",
+            ),
+            (
+                json!({"search": {
+                    "needles": range(1, 8), "count": 2, "places": range(2, 4), "upper": true,
+                }}),
+                "upperBound.places has 4 bytes, but needs 8",
+            ),
+            (
+                json!({"range": [0, 1], "runs": {"count": range(1, 4)}}),
+                "runs, unique, startsOf, lowerBound and upperBound need keys that are all in \
+                 order, but only some ranks are sorted",
+            ),
+            (
+                json!({"sorted": true}),
+                "sorted leaves nothing to write: name runs, unique, startsOf, lowerBound or \
+                 upperBound",
+            ),
+            (
+                json!({"sorted": true, "runs": {"count": range(1, 4)}, "indices": range(2, 32)}),
+                "sorted combines with none of keepKeys, output and indices: nothing is sorted",
+            ),
+            (
+                json!({
+                    "sorted": true, "runs": {"count": range(1, 4)}, "payload": [values(2, 32)],
+                }),
+                "sorted moves neither values nor payload: a payload has firsts, and no output",
+            ),
+            (
+                json!({
+                    "payload": [{"rows": range(1, 64), "bytes": 8, "firsts": range(2, 64)}],
+                }),
+                "payload[].firsts are those of runs: name runs or unique",
+            ),
+        ] {
+            assert_eq!(message_with(&parts), expected);
         }
     }
 

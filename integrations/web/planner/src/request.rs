@@ -1,10 +1,12 @@
 //! What the executor asks for.
 
-use crate::{answer, failure};
+use crate::answer::{self, Names};
+use crate::failure;
 use serde::Deserialize;
 use std::ops::Range;
 use wgpu_bcfsort::internals::device::{Allowed, DeviceKind};
 use wgpu_bcfsort::internals::job::{self, AsSpan, Destination, Span};
+use wgpu_bcfsort::internals::layout::Heads;
 use wgpu_bcfsort::internals::planner::Planner;
 use wgpu_bcfsort::{Comparator, Error, Field, KeyType, Options, Order, Tuning};
 use wgsl_lockstep::nesting::{self, TooDeep};
@@ -112,10 +114,12 @@ impl AsSpan for BufferRange {
     }
 }
 
-/// A sort.
+/// A sort, and what is found among its keys.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Job {
+    #[serde(default)]
+    pub(crate) names: Names,
     keys: BufferRange,
     #[serde(rename = "type")]
     key: Option<String>,
@@ -134,6 +138,12 @@ pub(crate) struct Job {
     range: Option<[u64; 2]>,
     count: Option<BufferRange>,
     segments: Option<Segments>,
+    /// Whether the keys are in order already.
+    #[serde(default)]
+    sorted: bool,
+    runs: Option<Runs>,
+    starts_of: Option<StartsOf>,
+    search: Option<Search>,
 }
 
 #[derive(Deserialize)]
@@ -151,6 +161,7 @@ struct Payload {
     output: Option<BufferRange>,
     #[serde(default)]
     unstable: bool,
+    firsts: Option<BufferRange>,
 }
 
 #[derive(Deserialize)]
@@ -160,9 +171,91 @@ struct Segments {
     count: u32,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Runs {
+    /// Whether keys that are not 0 begin runs: a compaction of flags.
+    #[serde(default)]
+    of_flags: bool,
+    count: BufferRange,
+    starts: Option<BufferRange>,
+    lengths: Option<BufferRange>,
+    keys: Option<BufferRange>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StartsOf {
+    table: BufferRange,
+    cells: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Search {
+    needles: BufferRange,
+    count: u64,
+    places: BufferRange,
+    upper: bool,
+}
+
+/// A scan.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Scan {
+    #[serde(default)]
+    pub(crate) names: Names,
+    values: BufferRange,
+    #[serde(rename = "type")]
+    of: String,
+    length: u64,
+    #[serde(default)]
+    pub(crate) exclusive: bool,
+    output: Option<BufferRange>,
+    count: Option<BufferRange>,
+}
+
+impl Scan {
+    /// The values as keys that are in order already: a job that records nothing, and checks the
+    /// length and the ranges.
+    pub(crate) fn job(self) -> Result<job::BufferSort<BufferRange>, String> {
+        let of = key_type(&self.of)?;
+        Ok(job::BufferSort {
+            is_sorted: true,
+            output: self
+                .output
+                .map_or(Destination::InPlace, Destination::Buffer),
+            count: self.count,
+            ..job::BufferSort::new(self.values, of, None, self.length)
+        })
+    }
+}
+
 impl Job {
+    /// Fails if parts are there that do nothing.
+    fn check(&self) -> Result<(), String> {
+        let finds = self.runs.is_some() || self.starts_of.is_some() || self.search.is_some();
+        let moves = |of: &Payload| of.output.is_some() || of.firsts.is_none();
+        let message = if self.keep_keys && self.indices.is_none() && self.payload.is_empty() {
+            "keepKeys leaves nothing to write: name indices, values or payload"
+        } else if self.sorted && !finds {
+            "sorted leaves nothing to write: name runs, unique, startsOf, lowerBound or upperBound"
+        } else if self.sorted && (self.keep_keys || self.output.is_some() || self.indices.is_some())
+        {
+            "sorted combines with none of keepKeys, output and indices: nothing is sorted"
+        } else if self.sorted && self.payload.iter().any(moves) {
+            "sorted moves neither values nor payload: a payload has firsts, and no output"
+        } else if self.runs.is_none() && self.payload.iter().any(|of| of.firsts.is_some()) {
+            "payload[].firsts are those of runs: name runs or unique"
+        } else {
+            return Ok(());
+        };
+        Err(answer::failure("InvalidArgument", message))
+    }
+
     /// The job of the planner.
     pub(crate) fn job(self) -> Result<job::BufferSort<BufferRange>, String> {
+        self.check()?;
         let invalid = |message| Err(answer::failure("InvalidArgument", message));
         let comparator = self.comparator.as_deref().map(comparator).transpose()?;
         let (key, field) = match (&comparator, &self.key, self.field) {
@@ -181,9 +274,6 @@ impl Job {
         if self.segments.is_some() && (comparator.is_some() || self.range.is_some()) {
             return invalid("segments combine with none of comparator, range and top");
         }
-        if self.keep_keys && self.indices.is_none() && self.payload.is_empty() {
-            return invalid("keepKeys leaves nothing to write: name indices, values or payload");
-        }
         let output = match (self.output, self.keep_keys) {
             (Some(_), true) => return invalid("a job has either keepKeys or output"),
             (Some(output), false) => Destination::Buffer(output),
@@ -195,6 +285,24 @@ impl Job {
             bytes: payload.bytes,
             output: payload.output,
             unstable: payload.unstable,
+            firsts: payload.firsts,
+        });
+        let runs = self.runs.map(|runs| job::Runs {
+            heads: if runs.of_flags {
+                Heads::OfFlags
+            } else {
+                Heads::OfKeys
+            },
+            count: runs.count,
+            starts: runs.starts,
+            lengths: runs.lengths,
+            keys: runs.keys,
+        });
+        let search = self.search.map(|search| job::Search {
+            needles: search.needles,
+            len: search.count,
+            places: search.places,
+            is_upper: search.upper,
         });
         Ok(job::BufferSort {
             order: if self.descending {
@@ -209,6 +317,10 @@ impl Job {
             range: self.range.map(|[start, end]| Range { start, end }),
             count: self.count,
             segments: self.segments.map(|of| (of.offsets, of.count)),
+            is_sorted: self.sorted,
+            runs,
+            cells: self.starts_of.map(|of| (of.table, of.cells)),
+            search,
             ..job::BufferSort::new(self.keys, key, field, self.length)
         })
     }

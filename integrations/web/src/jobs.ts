@@ -1,0 +1,320 @@
+/** The jobs: what they are made of, and their descriptions for the planner. */
+
+import { refuse } from './arguments.js';
+import type { KeyType, SumType } from './keys.js';
+import type { Scratch } from './scratch.js';
+
+/** A buffer, or a range of it in bytes. A range begins at a multiple of the size of its items. */
+export type BufferRange = GPUBuffer | { buffer: GPUBuffer; offset?: number; size?: number };
+
+/** The parts of a job that combine freely with all others. */
+interface JobParts {
+  /** The keys, or the structs that they are fields of. The buffer's usage has `STORAGE`. */
+  keys: BufferRange;
+  /** The number of keys; with a {@link count}, the most that there can be. */
+  length: number;
+  /** From the greatest key to the smallest. */
+  descending?: boolean;
+  /** Where the index of each key is written, a u32, in sorted order. Stable. */
+  indices?: BufferRange;
+  /** A u32 that moves with each key. Values of equal keys are in no particular order. */
+  values?: BufferRange;
+  /**
+   * Rows of bytes that move with the keys, each kind in a buffer of its own. Stable. `firsts`, with
+   * {@link Found runs}: where the row of each run's first record is written.
+   */
+  payload?: { rows: BufferRange; bytes: number; output?: BufferRange; firsts?: BufferRange }[];
+  /** A u32 on the GPU with the number of keys (indirect count). */
+  count?: BufferRange;
+  /** Scratch memory that other sorts share. */
+  scratch?: Scratch;
+}
+
+/** Parts that a job of some kind does not have. */
+type Without<Parts extends string> = { [Part in Parts]?: undefined };
+
+/** The parts that need keys which are all in order. */
+type FoundPart = 'runs' | 'unique' | 'startsOf' | 'lowerBound' | 'upperBound';
+
+/** What is compared. */
+interface Keyed {
+  /** The type of the keys. */
+  type: KeyType;
+  /** Where a key is in its struct, in bytes. The structs are what moves. */
+  field?: { stride: number; offset: number };
+  comparator?: undefined;
+}
+
+interface Compared extends Without<FoundPart> {
+  /**
+   * A custom order of structs in WGSL: a struct of any name, and a function
+   * `fn precedes(a: Row, b: Row) -> bool`.
+   */
+  comparator: string;
+  type?: undefined;
+  field?: undefined;
+  segments?: undefined;
+}
+
+/** Where sorted keys are written: without either part, in place. */
+interface Written {
+  /** Where sorted keys are written, in place of `keys`. */
+  output?: BufferRange;
+  keepKeys?: false;
+  sorted?: false;
+}
+
+interface Kept {
+  /** Leaves the keys as they are: only indices, values and payload are written. */
+  keepKeys: boolean;
+  output?: undefined;
+  sorted?: false;
+}
+
+interface InOrder extends Without<'output' | 'keepKeys' | 'indices' | 'values'> {
+  /** The keys are in order already: nothing is sorted, and things are only found among them. */
+  sorted: true;
+}
+
+/** What is limited. */
+interface Ranked extends Without<FoundPart> {
+  /** Only the first so many ranks must be in order (top-k). */
+  top?: number;
+  range?: undefined;
+  segments?: undefined;
+}
+
+interface InRange extends Without<FoundPart> {
+  /** Only these ranks must be in order, from the first to before the second. */
+  range: [number, number];
+  top?: undefined;
+  segments?: undefined;
+}
+
+interface Segmented extends Without<FoundPart> {
+  /** Sorts each segment by itself: u32 offsets of their first keys. */
+  segments: { offsets: BufferRange; count: number };
+  top?: undefined;
+  range?: undefined;
+}
+
+/** What is found among the keys once they are sorted. */
+interface Cells extends Without<'top' | 'range' | 'segments'> {
+  /**
+   * For unsigned keys that are numbers of cells: writes to `table`, for each number from 0 to
+   * `cells`, how many records precede it, a u32. Cell c has the records from `table[c]` to before
+   * `table[c + 1]`. The table has `cells + 1` words.
+   */
+  startsOf?: { table: BufferRange; cells: number };
+}
+
+/**
+ * Runs of equal keys: of those with all bits equal. Each buffer but the number has room for as many
+ * runs as there are records.
+ */
+interface InRuns extends Without<'unique'> {
+  /** Writes their number, a u32, and on request the first rank, the length and the key of each. */
+  runs?: {
+    count: BufferRange;
+    starts?: BufferRange;
+    lengths?: BufferRange;
+    keys?: BufferRange;
+  };
+}
+
+interface Unique extends Without<'runs'> {
+  /** Writes each key once, and their number, a u32: short for `runs: { count, keys }`. */
+  unique: { keys: BufferRange; count: BufferRange };
+}
+
+/** Other keys, of the same type and in any order, and where their places are written, as u32. */
+export interface Search {
+  needles: BufferRange;
+  /** The number of needles. */
+  count: number;
+  places: BufferRange;
+}
+
+interface Lower extends Without<'upperBound'> {
+  /** The place of a needle is the number of keys that precede it. */
+  lowerBound?: Search;
+}
+
+interface Upper extends Without<'lowerBound'> {
+  /** The place of a needle is the number of keys that it does not precede. */
+  upperBound: Search;
+}
+
+type Found = Cells & (InRuns | Unique) & (Lower | Upper);
+
+/** One sort of GPU buffers: where keys are, what comes out, and what is limited. */
+export type SortJob =
+  JobParts & (Keyed | Compared) & (Written | Kept | InOrder)
+  & (Ranked | InRange | Segmented | Found);
+
+/** Stream compaction: which records are kept, and what is written of them, in their order. */
+export interface CompactJob {
+  /** Numbers, or structs with a {@link field}. Records are kept where any bit is set. */
+  flags: BufferRange;
+  /** The type of the flags. */
+  type: KeyType;
+  /** The number of records; with a {@link count}, the most that there can be. */
+  length: number;
+  /** Where a flag is in its struct, in bytes. */
+  field?: { stride: number; offset: number };
+  /** Where the number of records that are kept is written, a u32. */
+  kept: BufferRange;
+  /** Where their indices are written, u32, in ascending order. Has room for all records. */
+  indices?: BufferRange;
+  /** Rows of bytes. Those of kept records are written to `output`, which has room for all. */
+  payload?: { rows: BufferRange; bytes: number; output: BufferRange }[];
+  /** A u32 on the GPU with the number of records (indirect count). */
+  count?: BufferRange;
+  /** Scratch memory that sorts share. */
+  scratch?: Scratch;
+}
+
+/** Prefix sums: the sum of each value and all before it. */
+export interface ScanJob {
+  /** The values. Without {@link output} the sums take their places. */
+  values: BufferRange;
+  /** Their type. Integers wrap around. */
+  type: SumType;
+  /** The number of values; with a {@link count}, the most that there can be. */
+  length: number;
+  /** A sum is that of the values before its own: the first one is 0. */
+  exclusive?: boolean;
+  /** Where sums are written, in place of `values`. */
+  output?: BufferRange;
+  /** A u32 on the GPU with the number of values (indirect count). */
+  count?: BufferRange;
+  /** Scratch memory that sorts share. */
+  scratch?: Scratch;
+}
+
+/** What the planner and the executor get of a job. */
+export interface Description {
+  /** The job for the planner, as JSON. */
+  text: string;
+  /** The buffers, by their names in plans. */
+  buffers: Map<string, GPUBuffer>;
+  /** What the job calls them. */
+  names: Map<string, string>;
+}
+
+/** The buffers of a job. */
+class Buffers {
+  readonly #buffers = new Map<string, GPUBuffer>();
+  readonly #names = new Map<string, string>();
+  readonly #numbers = new Map<GPUBuffer, number>();
+
+  /** Describes a range. Plans call it `role`, and the job `name`. */
+  range(role: string, of: BufferRange | undefined, name = role): object | undefined {
+    if (!of) {
+      return undefined;
+    }
+    const { buffer, offset = 0, size } = 'buffer' in of ? of : { buffer: of };
+    this.#buffers.set(role, buffer);
+    this.#names.set(role, name);
+    const number = this.#numbers.get(buffer) ?? this.#numbers.size;
+    this.#numbers.set(buffer, number);
+    const bufferSize = buffer.size;
+    return { buffer: number, offset, size: size ?? Math.max(bufferSize - offset, 0), bufferSize };
+  }
+
+  /** A description with these ranges. */
+  describe(job: object): Description {
+    const names = Object.fromEntries(this.#names);
+    const text = JSON.stringify({ ...job, names });
+    return { text, buffers: this.#buffers, names: this.#names };
+  }
+}
+
+export function describeSort(job: SortJob): Description {
+  const { type, length, descending, field, comparator, keepKeys, sorted } = job;
+  const { payload = [], values, top, range, segments, startsOf } = job;
+  const { runs, unique, lowerBound, upperBound } = job;
+  const alternatives = { top, range, runs, unique, lowerBound, upperBound };
+  for (const [one, other] of [
+    ['top', 'range'], ['runs', 'unique'], ['lowerBound', 'upperBound'],
+  ] as const) {
+    if (alternatives[one] !== undefined && alternatives[other] !== undefined) {
+      refuse(`a job has either ${one} or ${other}`);
+    }
+  }
+  const buffers = new Buffers();
+  const rows = payload.map((of, i) => ({ ...of, name: `payload[${i}].rows`, unstable: false }));
+  if (values) {
+    rows.push({ rows: values, bytes: 4, name: 'values', unstable: true });
+  }
+  const ofRuns: SortJob['runs'] = runs ?? unique;
+  const [run, search] = [runs ? 'runs' : 'unique', lowerBound ? 'lowerBound' : 'upperBound'];
+  const searched = lowerBound ?? upperBound;
+  return buffers.describe({
+    type, length, descending, field, comparator, keepKeys, sorted,
+    keys: buffers.range('keys', job.keys),
+    output: buffers.range('output', job.output),
+    indices: buffers.range('values', job.indices, 'indices'),
+    count: buffers.range('count', job.count),
+    payload: rows.map((of, i) => ({
+      bytes: of.bytes,
+      unstable: of.unstable,
+      rows: buffers.range(`payload.${i}`, of.rows, of.name),
+      output: buffers.range(`payload_output.${i}`, of.output, `payload[${i}].output`),
+      firsts: buffers.range(`run_payload.${i}`, of.firsts, `payload[${i}].firsts`),
+    })),
+    range: range ?? (top === undefined ? undefined : [0, Math.min(top, length)]),
+    segments: segments && {
+      offsets: buffers.range('offsets', segments.offsets, 'segments.offsets'),
+      count: segments.count,
+    },
+    runs: ofRuns && {
+      count: buffers.range('run_count', ofRuns.count, `${run}.count`),
+      starts: buffers.range('run_starts', ofRuns.starts, `${run}.starts`),
+      lengths: buffers.range('run_lengths', ofRuns.lengths, `${run}.lengths`),
+      keys: buffers.range('run_keys', ofRuns.keys, `${run}.keys`),
+    },
+    startsOf: startsOf && {
+      table: buffers.range('cells', startsOf.table, 'startsOf.table'),
+      cells: startsOf.cells,
+    },
+    search: searched && {
+      needles: buffers.range('needles', searched.needles, `${search}.needles`),
+      count: searched.count,
+      places: buffers.range('places', searched.places, `${search}.places`),
+      upper: !lowerBound,
+    },
+  });
+}
+
+/** A compaction is a job of sorted keys, whose runs begin at the flags. */
+export function describeCompact(job: CompactJob): Description {
+  const { type, length, field, payload = [] } = job;
+  const buffers = new Buffers();
+  return buffers.describe({
+    type, length, field, sorted: true,
+    keys: buffers.range('keys', job.flags, 'flags'),
+    count: buffers.range('count', job.count),
+    payload: payload.map((of, i) => ({
+      bytes: of.bytes,
+      rows: buffers.range(`payload.${i}`, of.rows, `payload[${i}].rows`),
+      firsts: buffers.range(`run_payload.${i}`, of.output, `payload[${i}].output`),
+    })),
+    runs: {
+      ofFlags: true,
+      count: buffers.range('run_count', job.kept, 'kept'),
+      starts: buffers.range('run_starts', job.indices, 'indices'),
+    },
+  });
+}
+
+export function describeScan(job: ScanJob): Description {
+  const { type, length, exclusive } = job;
+  const buffers = new Buffers();
+  return buffers.describe({
+    type, length, exclusive,
+    values: buffers.range('keys', job.values, 'values'),
+    output: buffers.range('output', job.output),
+    count: buffers.range('count', job.count),
+  });
+}
