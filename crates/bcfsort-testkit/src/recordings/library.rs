@@ -379,6 +379,29 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     each_once_with_its_key && in_order
 }
 
+/// An `is_sorted` check in front of a sort of plain keys.
+fn check_then_sort(
+    key: KeyType,
+    order: Order,
+    mut sort: Recording,
+    limits: &DeviceLimits,
+) -> Recording {
+    let check = LayoutSort {
+        len: sort.len,
+        key,
+        order,
+        layout: &SortLayout::default(),
+        ranks: None,
+        maps_keys: true,
+        counting: None,
+        limits,
+    };
+    let check = record_is_sorted(&check, 0);
+    sort.steps.splice(0..0, check.steps);
+    sort.buffers.extend(check.buffers);
+    sort
+}
+
 /// Composed sorts: encode, a sort of words, decode and gather. With an indirect count, the capacity
 /// is larger than the count.
 fn composed(key: KeyType, order: Order) -> Vec<Recording> {
@@ -466,22 +489,7 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
     for (number, layout) in layouts.iter().enumerate() {
         recordings.push(record(layout, [1000, 2500][number % 2]));
     }
-    // An is_sorted check, then a sort.
-    let mut sort = record(&plain, 2500);
-    let check = LayoutSort {
-        len: sort.len,
-        key,
-        order,
-        layout: &plain,
-        ranks: None,
-        maps_keys: true,
-        counting: None,
-        limits: &limits,
-    };
-    let check = record_is_sorted(&check, 0);
-    sort.steps.splice(0..0, check.steps);
-    sort.buffers.extend(check.buffers);
-    recordings.push(sort);
+    recordings.push(check_then_sort(key, order, record(&plain, 2500), &limits));
     if key.words() == 1 {
         recordings.extend(comparisons(order));
         recordings.extend(counted_keys(key, order));
