@@ -45,6 +45,10 @@ pub enum BufferRole {
     Flags,
     /// The number of records that a [`CompactJob`](crate::CompactJob) keeps.
     Kept,
+    /// The keys of the second input of a [`MergeJob`](crate::MergeJob).
+    SecondKeys,
+    /// The number of records of the second input of a [`MergeJob`](crate::MergeJob).
+    SecondCount,
     /// The composed records in scratch memory.
     Scratch,
     /// The source of [`Sorter::download`](crate::Sorter::download).
@@ -76,6 +80,8 @@ impl fmt::Display for BufferRole {
             Self::Places => f.write_str("places"),
             Self::Flags => f.write_str("flags"),
             Self::Kept => f.write_str("kept count"),
+            Self::SecondKeys => f.write_str("second keys"),
+            Self::SecondCount => f.write_str("second record count"),
             Self::Scratch => f.write_str("scratch"),
             Self::Download => f.write_str("downloaded"),
             Self::Values => f.write_str("values"),
@@ -242,6 +248,9 @@ pub enum Error {
         "{0} values are not added: prefix sums are of u32, i32 and f32, scans also of u64 and i64"
     )]
     NoSums(KeyType),
+    /// Keys of this type are not merged.
+    #[error("{0} keys are not merged: merges are of keys of 32 and 64 bits")]
+    NoMerge(KeyType),
     /// Two slices or counts that must have the same length differ, e.g. keys and values.
     #[non_exhaustive]
     #[error("{first} {of} but {second} {with}: the lengths must be equal")]
@@ -432,6 +441,7 @@ mod tests {
                 second: BufferRole::PayloadOutput(63),
             },
             Error::NoSums(key),
+            Error::NoMerge(key),
             Error::LengthsDiffer {
                 of: "keys",
                 first: all,

@@ -17,6 +17,9 @@ pub mod key {
 pub mod layout {
     pub use crate::layout::*;
 }
+pub mod merging {
+    pub use crate::merging::*;
+}
 pub mod mergesort {
     pub use crate::mergesort::*;
 }
@@ -56,6 +59,7 @@ pub fn kernels() -> Vec<Kernel> {
     all.extend(samplesort::kernels::all());
     all.extend(prefix_sums::kernels::all());
     all.extend(scan::kernels::all());
+    all.extend(merging::kernels::all());
     all
 }
 

@@ -54,6 +54,7 @@
 //! | runs of equal keys, each key once, the starts of cells, the places of other keys | [`SortJob::runs`], [`SortJob::unique`], [`SortJob::starts_of`], [`SortJob::lower_bound`] |
 //! | the same in a buffer that is sorted already | [`SortJob::of_sorted`] |
 //! | records with a flag, to keep these (stream compaction); values to add up (scan) | [`CompactJob`], [`ScanJob`] |
+//! | two sorted buffers, to merge them | [`MergeJob`] |
 //! | keys that may be sorted already | [`Sorter::is_sorted_until`], [`Sorter::prepare_is_sorted`] |
 //! | the time of each phase | [`PreparedSort::profile`], [`Sorter::profile`] |
 //! | the time of each phase, in your own encoder | [`PreparedSort::record_timed`] |
@@ -78,7 +79,6 @@
 //!
 //! # Not supported
 //!
-//! - Merging sorted buffers: copy them into one buffer and sort it.
 //! - Runs of structs by a comparator, and within segments.
 //! - A partial sort of each segment: segments are sorted as a whole, and the top k of a segment are
 //!   its first k.
@@ -124,6 +124,7 @@ mod job;
 mod key;
 mod layout;
 mod mergesort;
+mod merging;
 mod names;
 mod options;
 mod order;
@@ -151,6 +152,8 @@ pub use gpu::binding::ToBinding;
 pub use gpu::profile::{Clock, Detail, PhaseTime, Profile};
 pub use job::Field;
 pub use key::{KeyType, SortKey};
+#[cfg(feature = "gpu")]
+pub use merging::MergeJob;
 pub use names::UnknownName;
 pub use options::Options;
 pub use order::Order;

@@ -22,6 +22,7 @@ pub enum Phase {
     /// Sorts each tile of keys; most base cases have tiles of 1024.
     BaseCase,
     /// Merges pairs of runs until at most P runs are left. Sample sort: merges all tiles at once.
+    /// Merge: merges each tile.
     Merge,
     /// Samples the keys, and sorts the samples to choose splitters.
     Splitters,
@@ -47,7 +48,8 @@ pub enum Phase {
     IsSorted,
     /// Finds the runs of equal keys among sorted ones.
     Runs,
-    /// Finds the places of other keys, or of cells, among sorted keys.
+    /// Finds the places of other keys, or of cells, among sorted keys. Merge: finds what each tile
+    /// is merged from.
     Search,
     /// Prefix sums: each tile's sums.
     TileSums,
@@ -201,6 +203,12 @@ pub enum Buffer {
     Places,
     /// Some of the sorted keys, mapped, between which the others are searched.
     SearchIndex,
+    /// The keys of a merge's second input: a user buffer, not written.
+    SecondKeys,
+    /// The number of its records: a user buffer, not written.
+    SecondCount,
+    /// Merge: the numbers of records, and how many of the first input are before each tile.
+    Splits,
     /// The color of each value of prefix sums: a user buffer, not written.
     Colors,
     /// The sums of each tile, a row per color; later the tiles' offsets.
@@ -232,6 +240,7 @@ impl Buffer {
             | Self::RunWords
             | Self::Needles
             | Self::SearchIndex
+            | Self::SecondKeys
             | Self::Colors
             | Self::Sums => true,
             Self::Ranks(_)
@@ -253,6 +262,8 @@ impl Buffer {
             | Self::Cells
             | Self::CellBounds
             | Self::Places
+            | Self::SecondCount
+            | Self::Splits
             | Self::OutOfOrder => false,
         }
     }
@@ -298,6 +309,8 @@ impl From<BufferRole> for Buffer {
             BufferRole::Cells => Self::Cells,
             BufferRole::Needles => Self::Needles,
             BufferRole::Places => Self::Places,
+            BufferRole::SecondKeys => Self::SecondKeys,
+            BufferRole::SecondCount => Self::SecondCount,
             BufferRole::Colors => Self::Colors,
             BufferRole::Scratch => Self::Scratch,
             BufferRole::Keys | BufferRole::Flags | BufferRole::Values | BufferRole::Download => {
@@ -349,6 +362,9 @@ impl fmt::Display for Buffer {
             Self::Needles => f.write_str("needles"),
             Self::Places => f.write_str("places"),
             Self::SearchIndex => f.write_str("search_index"),
+            Self::SecondKeys => f.write_str("second_keys"),
+            Self::SecondCount => f.write_str("second_count"),
+            Self::Splits => f.write_str("splits"),
             Self::Colors => f.write_str("colors"),
             Self::Sums => f.write_str("sums"),
         }
