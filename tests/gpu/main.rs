@@ -16,6 +16,7 @@ mod large_buffers;
 mod lockstep;
 mod loss;
 mod lost_devices;
+mod merging;
 mod out_of_memory;
 mod out_of_place;
 mod page_merges;

@@ -5,6 +5,7 @@ mod counts;
 mod found;
 mod garbage;
 mod layouts;
+mod merging;
 mod oddities;
 mod prefix_sums;
 mod random_modules;

@@ -49,7 +49,7 @@ const EXCEPTIONS: [(&str, u32, &str); 5] = [
 /// Accesses with data-dependent bank conflicts in kernels that [search](Kernel::searches): the
 /// variable, the function that accesses it, and the reason. Their other accesses, above all those
 /// of sorting, are free of conflicts.
-const SEARCHED: [(&str, &str, &str); 22] = [
+const SEARCHED: [(&str, &str, &str); 23] = [
     ("tile_words", "first_word", "the first splitter after a bin"),
     ("tile_pairs", "first_word", "the first splitter after a bin"),
     ("cells", "child_of", "the child of a record's bin"),
@@ -69,6 +69,7 @@ const SEARCHED: [(&str, &str, &str); 22] = [
         "splitters are taken from samples",
     ),
     ("cells", "main", "records, or heads of runs, get places"),
+    ("cells", "merged", "keys of two inputs are merged"),
     (
         "tile_atoms",
         "count_in",

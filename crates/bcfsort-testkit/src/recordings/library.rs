@@ -9,6 +9,7 @@ use wgpu_bcfsort::internals::layout::{
     Cells, Column, Found, Heads, LayoutSort, Output, Runs, Search, SortLayout, Structs,
     record_compared, record_copy, record_is_sorted,
 };
+use wgpu_bcfsort::internals::merging::{MergeLayout, MergedValues, record_merge};
 use wgpu_bcfsort::internals::planner::record_sort;
 use wgpu_bcfsort::internals::prefix_sums::record_prefix_sums;
 use wgpu_bcfsort::internals::recording::PayloadKind;
@@ -109,6 +110,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     recordings.extend(sample_sorts(key));
     recordings.extend(composed(key, order));
     recordings.extend(found(key.words(), order));
+    recordings.extend(merged(key, order));
     recordings
 }
 
@@ -613,6 +615,95 @@ fn found(words: u32, order: Order) -> Vec<Recording> {
         }));
     }
     all
+}
+
+/// Sorts that merge two sorted parts of the keys: together, they use every kernel of merges.
+fn merged(key: KeyType, order: Order) -> Vec<Recording> {
+    // Records of the whole and of the first part, whether they have values and counts, and whether
+    // the device has little workgroup memory.
+    let cases = [
+        (9001, 4000, false, false, false),
+        (8100, 8000, true, true, false),
+        (2500, 100, true, false, true),
+        (4001, 2000, false, true, true),
+    ];
+    let record = |(len, part, has_values, is_counted, is_small): (u32, u32, bool, bool, bool)| {
+        let limits = DeviceLimits {
+            keys_per_dispatch: 4096,
+            workgroups: 1,
+            workgroup_bytes: if is_small { 8480 } else { WORKGROUP_MEMORY },
+            ..LIMITS
+        };
+        let mut recording = sorted_part(key, order, 0..part, has_values);
+        recording.len = len;
+        let mut add = |other: Recording| {
+            recording.steps.extend(other.steps);
+            for (buffer, bytes) in other.buffers {
+                recording.reserve(buffer, bytes);
+            }
+        };
+        add(sorted_part(key, order, part..len, has_values));
+        let layout = MergeLayout {
+            first_b: part,
+            values: has_values.then_some(MergedValues {
+                b: part,
+                ..MergedValues::default()
+            }),
+            counts: is_counted.then_some([0, 1]),
+            ..MergeLayout::default()
+        };
+        let mut merge = record_merge([part, len - part], key, order, &layout, &limits);
+        // Both parts are in one buffer, and a count in an execution is never less.
+        for binding in merge.steps.iter_mut().flat_map(|step| &mut step.bindings) {
+            binding.1 = match binding.1 {
+                Buffer::SecondKeys => Buffer::Keys,
+                Buffer::SecondCount => Buffer::Count,
+                Buffer::Payload(_) => Buffer::Payload(0),
+                buffer => buffer,
+            };
+        }
+        add(merge);
+        let mut copy = |key: KeyType, way: [Buffer; 2]| {
+            let mut copies = Recording::new(len, key, order);
+            copies.reserve(way[0], u64::from(len) * key.bytes());
+            record_copy(&mut copies, Phase::Merge, len, way, &LIMITS);
+            add(copies);
+        };
+        copy(key, [Buffer::Output, Buffer::Keys]);
+        if has_values {
+            let way = [Buffer::PayloadOutput(0), Buffer::Payload(0)];
+            copy(KeyType::U32, way);
+        }
+        recording
+    };
+    cases.into_iter().map(record).collect()
+}
+
+/// A sort of some of the records, each with its value if they have any. It is stable.
+fn sorted_part(key: KeyType, order: Order, part: Range<u32>, has_values: bool) -> Recording {
+    let value = Column {
+        words: 1,
+        first: part.start,
+        ..Column::default()
+    };
+    let layout = SortLayout {
+        first: part.start,
+        columns: if has_values { vec![value] } else { Vec::new() },
+        ..SortLayout::default()
+    };
+    let job = LayoutSort {
+        len: part.end - part.start,
+        key,
+        order,
+        layout: &layout,
+        ranks: None,
+        maps_keys: true,
+        counting: None,
+        limits: &LIMITS,
+    };
+    job.record(&|recording, sort| {
+        samplesort::record(recording, sort, &Tuning::cpu(), &LIMITS);
+    })
 }
 
 /// Counting sorts of packed keys, one with an indirect count below the capacity.
