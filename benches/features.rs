@@ -12,8 +12,8 @@
 
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
-    CompactJob, Comparator, Detail, Error, Field, KeyType, Keys, Options, Payload, PreparedSort,
-    Runs, ScanJob, SegmentedSortJob, SortJob, Sorter, WideKey, wgpu,
+    CompactJob, Comparator, Detail, Error, Field, KeyType, Keys, MergeJob, Options, Payload,
+    PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob, Sorter, WideKey, wgpu,
 };
 
 /// Timed runs of each kind. One untimed run precedes them.
@@ -43,6 +43,8 @@ struct Buffers {
     /// Sorted keys, and a quarter as many to look for: in order, and in any.
     in_order: wgpu::Buffer,
     needles: [wgpu::Buffer; 2],
+    /// Two inputs of a merge, half as many keys each.
+    halves: [wgpu::Buffer; 2],
     table: wgpu::Buffer,
     /// Flags, half of which are set.
     flags: wgpu::Buffer,
@@ -127,6 +129,11 @@ const KINDS: &[Kind] = &[
         let job = ScanJob::exclusive(&b.rows, KeyType::U64, b.len);
         job.output(&b.sorted_rows).prepare(s)
     }),
+    ("merge, two halves", |s, b| merge(b).prepare(s)),
+    ("merge, two halves, with values", |s, b| {
+        let (first, second) = (&b.values, b.values.slice(2 * b.len..));
+        merge(b).values(first, second, &b.table).prepare(s)
+    }),
     ("payload of 16 bytes", |s, b| {
         s.prepare(&keys(b).payload(Payload::new(&b.rows, 16)))
     }),
@@ -208,6 +215,13 @@ fn keys(buffers: &Buffers) -> SortJob<'_> {
 
 fn compact<'a>(buffers: &'a Buffers, flags: Keys<'a>) -> CompactJob<'a> {
     CompactJob::new(flags, buffers.len, &buffers.found).rows(&buffers.values, 4, &buffers.sorted)
+}
+
+/// Merges two halves, each of which is in order.
+fn merge(buffers: &Buffers) -> MergeJob<'_> {
+    let half = buffers.len / 2;
+    let [first, second] = &buffers.halves;
+    MergeJob::new((first, half), (second, half), KeyType::U32, &buffers.sorted)
 }
 
 /// The room of the rows is as good as any.
@@ -307,6 +321,11 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
     let bytes: Vec<u32> = (in_order.iter().take((len / 4) as usize))
         .map(|key| key & 0x0101_0101)
         .collect();
+    let halves = <[_; 2]>::from(in_order.split_at(in_order.len() / 2)).map(|half| {
+        let mut half = half.to_vec();
+        half.sort_unstable();
+        filled(sorter, &half)
+    });
     in_order.sort_unstable();
     let mut ordered_needles = needles.clone();
     ordered_needles.sort_unstable();
@@ -324,6 +343,7 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
         many: filled(sorter, &every(10)),
         in_order: filled(sorter, &in_order),
         needles: [filled(sorter, &ordered_needles), filled(sorter, &needles)],
+        halves,
         table: buffer(sorter, len + 1),
         flags: filled(sorter, &flags),
         byte_flags: filled(sorter, &bytes),
