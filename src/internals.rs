@@ -41,6 +41,9 @@ pub mod scan {
 pub mod shader {
     pub use crate::shader::*;
 }
+pub mod top_k {
+    pub use crate::top_k::*;
+}
 
 use crate::comparator::Comparator;
 use crate::error::Error;
@@ -60,6 +63,7 @@ pub fn kernels() -> Vec<Kernel> {
     all.extend(prefix_sums::kernels::all());
     all.extend(scan::kernels::all());
     all.extend(merging::kernels::all());
+    all.extend(top_k::kernels::all());
     all
 }
 

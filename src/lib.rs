@@ -48,6 +48,7 @@
 //! | a number of keys in a GPU buffer (indirect count) | [`SortJob::len_from`] |
 //! | many small arrays (segmented sort) | [`SortJob::segmented`] |
 //! | top-k; `nth_element` | [`SortJob::top`], [`SortJob::range`] |
+//! | top-k of each row of a matrix, or of each segment | [`TopKJob`] |
 //! | several sorts that share scratch memory | [`Scratch`] |
 //! | your own encoder or compute pass | [`PreparedSort::record`], [`PreparedSort::record_in_pass`] |
 //! | a result to read back | [`Sorter::download`] |
@@ -80,8 +81,8 @@
 //! # Not supported
 //!
 //! - Runs of structs by a comparator, and within segments.
-//! - A partial sort of each segment: segments are sorted as a whole, and the top k of a segment are
-//!   its first k.
+//! - A partial sort of each segment in place: [`TopKJob`] writes the first k records of each to
+//!   another buffer, for k up to 1024, and all else sorts segments as a whole.
 //! - A comparator with segments: add a field for the segment, and compare that first.
 //! - 8- and 16-bit keys in host slices. GPU buffers may have them.
 //!
@@ -136,6 +137,7 @@ mod scan;
 mod shader;
 #[cfg(feature = "gpu")]
 mod sorter;
+mod top_k;
 
 #[doc(hidden)]
 pub use comparator::FieldOf;
@@ -164,7 +166,7 @@ pub use scan::ScanJob;
 #[cfg(feature = "gpu")]
 pub use sorter::{
     CompactJob, Keys, Payload, PreparedSort, Runs, Scratch, Segmented, SegmentedSortJob, SortJob,
-    Sorter, Whole,
+    Sorter, TopKJob, Whole,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

@@ -51,6 +51,8 @@ pub enum Phase {
     /// Finds the places of other keys, or of cells, among sorted keys. Merge: finds what each tile
     /// is merged from.
     Search,
+    /// Selects and sorts the first records of each segment.
+    TopK,
     /// Prefix sums: each tile's sums.
     TileSums,
     /// Prefix sums: the tiles' offsets.
@@ -80,6 +82,7 @@ impl Phase {
             Self::IsSorted => "is sorted",
             Self::Runs => "runs",
             Self::Search => "search",
+            Self::TopK => "top-k",
             Self::TileSums => "tile sums",
             Self::TileOffsets => "tile offsets",
             Self::PrefixSums => "prefix sums",

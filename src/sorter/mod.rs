@@ -6,12 +6,14 @@ mod host;
 mod is_sorted;
 mod job;
 mod prepared;
+mod top_k;
 mod transfers;
 mod warm_up;
 
 pub use compact::CompactJob;
 pub use job::{Keys, Payload, Runs, Scratch, Segmented, SegmentedSortJob, SortJob, Whole};
 pub use prepared::PreparedSort;
+pub use top_k::TopKJob;
 
 use crate::engine::Engine;
 use crate::error::Error;
