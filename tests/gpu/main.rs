@@ -35,4 +35,5 @@ mod segments;
 mod selection;
 mod sorts;
 mod threads;
+mod top_k;
 mod transfers;

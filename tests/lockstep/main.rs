@@ -14,4 +14,5 @@ mod scan;
 mod shipped;
 mod small;
 mod spread;
+mod top_k;
 mod warpsort;

@@ -1,6 +1,7 @@
 //! Runs recordings in the lock-step executor: a whole sort, or prefix sums, with a report for every
 //! dispatch.
 
+use super::top_k;
 use crate::kernels_of_tests::note;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -69,7 +70,8 @@ pub struct Execution<'a> {
 
 impl<'a> Execution<'a> {
     /// Makes the recording's buffers. `keys` are the words of the keys; the payload is 0, 1, 2 and
-    /// so on. An indirect count is the recording's length, and a segmented sort has one segment.
+    /// so on. An indirect count is the recording's length. A segmented sort has one segment, and a top
+    /// k two.
     #[must_use]
     pub fn new(recording: &'a Recording, keys: &[u32], config: Config) -> Self {
         let mut execution = Self {
@@ -102,7 +104,8 @@ impl<'a> Execution<'a> {
         // Recordings read the count at offset 0 or 1.
         let count = vec![self.recording.len; 2];
         self.buffers.insert(Buffer::Count, count);
-        self.buffers.insert(Buffer::Offsets, vec![0]);
+        let offsets = top_k::offsets(self.recording.len).to_vec();
+        self.buffers.insert(Buffer::Offsets, offsets);
     }
 
     /// Sets the contents of a buffer, such as the colors of prefix sums, which no recording makes.

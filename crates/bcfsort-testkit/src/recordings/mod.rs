@@ -11,6 +11,7 @@ mod corpus;
 mod execution;
 mod library;
 mod sums;
+mod top_k;
 
 pub use audited::{audit_subject, unexpected};
 pub use corpus::{Corpus, CorpusReport, Inputs};
