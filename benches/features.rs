@@ -13,7 +13,7 @@
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
     CompactJob, Comparator, Detail, Error, Field, KeyType, Keys, MergeJob, Options, Payload,
-    PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob, Sorter, WideKey, wgpu,
+    PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob, Sorter, TopKJob, WideKey, wgpu,
 };
 
 /// Timed runs of each kind. One untimed run precedes them.
@@ -37,8 +37,9 @@ struct Buffers {
     sorted_rows: wgpu::Buffer,
     count: wgpu::Buffer,
     found: wgpu::Buffer,
-    /// Segment offsets: of a thousand segments, and of segments with ten records.
+    /// Segment offsets: of a thousand segments, and of segments with 1024 and with ten records.
     few: wgpu::Buffer,
+    short: wgpu::Buffer,
     many: wgpu::Buffer,
     /// Sorted keys, and a quarter as many to look for: in order, and in any.
     in_order: wgpu::Buffer,
@@ -161,6 +162,39 @@ const KINDS: &[Kind] = &[
     ("segments of 10", |s, b| {
         s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.many))
     }),
+    ("segments of 1024", |s, b| {
+        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.short))
+    }),
+    ("segments of 1024, argsort", |s, b| {
+        let job = segmented(b, &b.keys, KeyType::U32, &b.short);
+        s.prepare(&job.indices(&b.values).keep_keys())
+    }),
+    ("segments of 1024, top 64", |s, b| {
+        top_k(b, KeyType::U32, 64).keys(&b.sorted).prepare(s)
+    }),
+    ("segments of 1024, top 64, indices", |s, b| {
+        top_k(b, KeyType::U32, 64).indices(&b.sorted).prepare(s)
+    }),
+    ("segments of 1024, f32, top 64, keys and indices", |s, b| {
+        let job = top_k(b, KeyType::F32, 64).keys(&b.sorted);
+        job.indices(&b.sorted_rows).prepare(s)
+    }),
+    ("segments of 1024, top 8, indices", |s, b| {
+        top_k(b, KeyType::U32, 8).indices(&b.sorted).prepare(s)
+    }),
+    ("segments of 1024, top 1024, indices", |s, b| {
+        top_k(b, KeyType::U32, 1024).indices(&b.sorted).prepare(s)
+    }),
+    ("1000 segments, top 64, indices", |s, b| {
+        let job = TopKJob::segmented(
+            Keys::new(&b.keys, KeyType::U32),
+            b.len,
+            &b.few,
+            (b.few.size() / 4) as u32,
+            64,
+        );
+        job.indices(&b.sorted).prepare(s)
+    }),
     ("1000 segments, argsort", |s, b| {
         let job = segmented(b, &b.keys, KeyType::U32, &b.few);
         s.prepare(&job.indices(&b.values).keep_keys())
@@ -253,6 +287,13 @@ fn segmented<'a>(
     SortJob::segmented(Keys::new(keys, key), buffers.len, offsets, count)
 }
 
+/// The first k of each of the short segments.
+fn top_k(buffers: &Buffers, key: KeyType, k: u32) -> TopKJob<'_> {
+    let count = (buffers.short.size() / 4) as u32;
+    let keys = Keys::new(&buffers.keys, key);
+    TopKJob::segmented(keys, buffers.len, &buffers.short, count, k)
+}
+
 /// The buffer of rows has room for 64-bit keys.
 fn wide(buffers: &Buffers) -> SortJob<'_> {
     SortJob::new(Keys::new(&buffers.rows, KeyType::U64), buffers.len)
@@ -340,6 +381,7 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
         count: filled(sorter, &[len as u32, (len / 100) as u32, 0]),
         found: buffer(sorter, 4),
         few: filled(sorter, &every(len.div_ceil(FEW))),
+        short: filled(sorter, &every(1024)),
         many: filled(sorter, &every(10)),
         in_order: filled(sorter, &in_order),
         needles: [filled(sorter, &ordered_needles), filled(sorter, &needles)],
