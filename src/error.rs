@@ -243,6 +243,9 @@ pub enum Error {
     /// Cells are not numbered by keys of this type.
     #[error("cells are numbered by unsigned keys, not {0}")]
     NoCells(KeyType),
+    /// Bits of keys of this type cannot be selected: [`Keys::bits`](crate::Keys::bits).
+    #[error("bits are selected of u32 keys, not of {0}")]
+    NoBits(KeyType),
     /// Prefix sums do not support this type.
     #[error(
         "{0} values are not added: prefix sums are of u32, i32 and f32, scans also of u64 and i64"

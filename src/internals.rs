@@ -29,6 +29,9 @@ pub mod planner {
 pub mod prefix_sums {
     pub use crate::prefix_sums::*;
 }
+pub mod radixsort {
+    pub use crate::radixsort::*;
+}
 pub mod recording {
     pub use crate::recording::*;
 }
@@ -60,10 +63,11 @@ pub fn kernels() -> Vec<Kernel> {
     let mut all = mergesort::kernels::all();
     all.extend(layout::kernels::all());
     all.extend(samplesort::kernels::all());
+    all.extend(radixsort::kernels::all());
     all.extend(prefix_sums::kernels::all());
     all.extend(scan::kernels::all());
-    all.extend(merging::kernels::all());
     all.extend(top_k::kernels::all());
+    all.extend(merging::kernels::all());
     all
 }
 

@@ -111,6 +111,10 @@ pub struct BufferSort<R> {
     pub key: KeyType,
     /// Where a key is in its struct.
     pub field: Option<Field>,
+    /// The bits of a key that count; `None` for all.
+    pub bits: Option<Range<u32>>,
+    /// The fields that a key consists of, if these are several.
+    pub fields: Option<Fields>,
     /// The number of records; with an indirect count, the capacity.
     pub len: u64,
     /// The direction.
@@ -220,6 +224,75 @@ pub struct Field {
     pub offset: u32,
 }
 
+/// A field of structs by which they are sorted, with others: [`Keys::fields`](crate::Keys::fields).
+///
+/// # Examples
+///
+/// See [`Keys::fields`](crate::Keys::fields).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyField {
+    /// Bytes from the beginning of a struct to the field. A multiple of the field's size.
+    pub offset: u32,
+    /// The type of the field.
+    pub key: KeyType,
+    /// The direction, for ascending jobs. In descending order, every field has the opposite one.
+    pub order: Order,
+}
+
+/// Several fields as one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// As many as the bits of a key have room for, and their number.
+    first: [KeyField; Fields::MOST],
+    count: usize,
+    /// The bits of all.
+    bits: u64,
+}
+
+impl Fields {
+    /// Fields of 8 bits in 64.
+    const MOST: usize = 8;
+
+    /// Those of a list.
+    pub(crate) fn new(list: &[KeyField]) -> Self {
+        const NONE: KeyField = KeyField {
+            offset: 0,
+            key: KeyType::U8,
+            order: Order::Ascending,
+        };
+        let mut first = [NONE; Self::MOST];
+        for (to, from) in first.iter_mut().zip(list) {
+            *to = *from;
+        }
+        Self {
+            first,
+            count: list.len(),
+            bits: list.iter().map(|field| field.key.bytes() * 8).sum(),
+        }
+    }
+
+    /// The type of a key that has them all.
+    pub(crate) const fn key(&self) -> KeyType {
+        if self.bits <= 32 {
+            KeyType::U32
+        } else {
+            KeyType::U64
+        }
+    }
+
+    /// The fields. Fails if there are none, or too many.
+    fn all(&self) -> Result<&[KeyField], Error> {
+        if self.bits == 0 || self.bits > 64 {
+            return Err(Error::InvalidOption {
+                name: "bits of all fields of a key",
+                value: self.bits,
+                allowed: "at most 64, and at least one field",
+            });
+        }
+        Ok(&self.first[..self.count])
+    }
+}
+
 impl<R> BufferSort<R> {
     /// A sort in place of all keys alone, in ascending order.
     pub const fn new(keys: R, key: KeyType, field: Option<Field>, len: u64) -> Self {
@@ -227,6 +300,8 @@ impl<R> BufferSort<R> {
             keys,
             key,
             field,
+            bits: None,
+            fields: None,
             len,
             order: Order::Ascending,
             comparator: None,
@@ -262,15 +337,26 @@ impl<R: AsSpan> BufferSort<R> {
             None => limit,
         };
         self.check_records(BufferRole::Keys, range, self.record_bytes(), countable)?;
-        let key_first = range.span().first_unit(BufferRole::Keys, key.bytes())?;
+        let key_first = match self.fields {
+            // Each has its own.
+            Some(_) => 0,
+            None => range.span().first_unit(BufferRole::Keys, key.bytes())?,
+        };
         let bits = key.bytes() as u32 * 8;
         let mut layout = SortLayout {
             first: key_first,
             bits: (bits < 32).then_some(bits),
             ..SortLayout::default()
         };
-        if let Some(field) = self.field {
-            self.check_field(field)?;
+        if let (Some(fields), Some(field)) = (&self.fields, self.field) {
+            layout.structs = Some(Structs {
+                words: field.stride / 4,
+                first: word(BufferRole::Keys, range)?,
+                compared: false,
+            });
+            layout.fields = self.layout_of_fields(field.stride, fields.all()?, limit)?;
+        } else if let Some(field) = self.field {
+            check_field(self.key, field)?;
             if self.comparator.is_some() {
                 range.span().first_unit(BufferRole::Keys, ALIGNMENT)?;
             }
@@ -281,6 +367,15 @@ impl<R: AsSpan> BufferSort<R> {
                 words: field.stride / 4,
                 first: word(BufferRole::Keys, range)?,
                 compared: self.comparator.is_some(),
+            });
+        }
+        layout.selected = self.selected()?;
+        if layout.selected.is_some() && layout.structs.is_none() {
+            // The other bits of a key move with it.
+            layout.structs = Some(Structs {
+                words: 1,
+                first: key_first,
+                compared: false,
             });
         }
         layout.output = match &self.output {
@@ -316,6 +411,34 @@ impl<R: AsSpan> BufferSort<R> {
         layout.is_sorted = self.is_sorted;
         layout.found = self.found(limit)?;
         Ok(layout)
+    }
+
+    /// Whether keys are not compared as they lie: some of their bits, or several fields.
+    const fn has_parts(&self) -> bool {
+        self.bits.is_some() || self.fields.is_some()
+    }
+
+    /// The bits of a key that count, if not all do.
+    fn selected(&self) -> Result<Option<Range<u32>>, Error> {
+        let Some(Range { start, end }) = self.bits else {
+            return Ok(None);
+        };
+        if self.fields.is_none() && self.key != KeyType::U32 {
+            return Err(Error::NoBits(self.key));
+        }
+        let invalid = |name, value: u32, allowed| Error::InvalidOption {
+            name,
+            value: value.into(),
+            allowed,
+        };
+        if end == 0 || end > 32 {
+            return Err(invalid("end of the bits of a key", end, "1 to 32"));
+        }
+        if start >= end {
+            let allowed = "less than their end";
+            return Err(invalid("start of the bits of a key", start, allowed));
+        }
+        Ok(Some(start..end).filter(|bits| *bits != (0..32)))
     }
 
     /// What is found among the sorted keys.
@@ -394,6 +517,12 @@ impl<R: AsSpan> BufferSort<R> {
             "each segment is in order by itself"
         } else if self.range.is_some() {
             "only some ranks are sorted"
+        } else if self.fields.is_some() && (!keeps_keys || self.cells.is_some()) {
+            "keys of several fields are only composed for a sort that keeps the structs, for its runs"
+        } else if self.has_parts() && self.search.is_some() {
+            "only parts of records count, and others are looked for as a whole"
+        } else if self.has_parts() && self.runs.as_ref().is_some_and(|runs| runs.keys.is_some()) {
+            "only parts of records count, so that those of a run differ"
         } else if keeps_keys && self.indices.is_none() && self.payload.is_empty() {
             "neither keys nor anything else is sorted"
         } else {
@@ -452,27 +581,40 @@ impl<R: AsSpan> BufferSort<R> {
         self.payload.iter().enumerate().map(column).collect()
     }
 
-    /// Fails if a key cannot be this field of a struct.
-    fn check_field(&self, field: Field) -> Result<(), Error> {
-        let invalid = |name, value, allowed| Error::InvalidOption {
-            name,
-            value: u64::from(value),
-            allowed,
+    /// Where the fields of keys are.
+    fn layout_of_fields(
+        &self,
+        stride: u32,
+        fields: &[KeyField],
+        limit: u64,
+    ) -> Result<Vec<layout::Field>, Error> {
+        if self.bits.is_some() {
+            return Err(Error::InvalidOption {
+                name: "fields of keys whose bits are selected",
+                value: fields.len() as u64,
+                allowed: "none",
+            });
+        }
+        let field = |field: &KeyField| {
+            let (key, offset) = (field.key, field.offset);
+            check_field(key, Field { stride, offset })?;
+            let bytes = key.bytes() as u32;
+            // As for a single field: kernels number those of the whole buffer.
+            let countable = limit.min(u64::from(u32::MAX) * key.bytes());
+            self.check_records(BufferRole::Keys, &self.keys, stride.into(), countable)?;
+            let first = self.keys.span().first_unit(BufferRole::Keys, key.bytes())?;
+            let order = match self.order {
+                Order::Ascending => field.order,
+                Order::Descending => field.order.reversed(),
+            };
+            Ok(layout::Field {
+                first: first + offset / bytes,
+                stride: stride / bytes,
+                bits: bytes * 8,
+                map: key.map(order),
+            })
         };
-        let key = self.key.bytes() as u32;
-        if field.stride == 0 || !field.stride.is_multiple_of(key.max(4)) {
-            let allowed = "a multiple of 4 and of the key's bytes, and at least that";
-            return Err(invalid("stride of the structs", field.stride, allowed));
-        }
-        if !field.offset.is_multiple_of(key) {
-            let allowed = "a multiple of the key's bytes";
-            return Err(invalid("offset of the key", field.offset, allowed));
-        }
-        if u64::from(field.offset) + u64::from(key) > field.stride.into() {
-            let allowed = "such that the key ends within the struct";
-            return Err(invalid("offset of the key", field.offset, allowed));
-        }
-        Ok(())
+        fields.iter().map(field).collect()
     }
 
     /// Fails if all records, of `bytes` each, take more than `limit` bytes of a buffer.
@@ -579,6 +721,29 @@ impl<R: AsSpan> BufferSort<R> {
         }
         Ok(bindings)
     }
+}
+
+/// Fails if a key cannot be this field of a struct.
+fn check_field(key: KeyType, field: Field) -> Result<(), Error> {
+    let invalid = |name, value, allowed| Error::InvalidOption {
+        name,
+        value: u64::from(value),
+        allowed,
+    };
+    let key = key.bytes() as u32;
+    if field.stride == 0 || !field.stride.is_multiple_of(key.max(4)) {
+        let allowed = "a multiple of 4 and of the key's bytes, and at least that";
+        return Err(invalid("stride of the structs", field.stride, allowed));
+    }
+    if !field.offset.is_multiple_of(key) {
+        let allowed = "a multiple of the key's bytes";
+        return Err(invalid("offset of the key", field.offset, allowed));
+    }
+    if u64::from(field.offset) + u64::from(key) > field.stride.into() {
+        let allowed = "such that the key ends within the struct";
+        return Err(invalid("offset of the key", field.offset, allowed));
+    }
+    Ok(())
 }
 
 /// The roles of a payload, of its output, and of the rows of runs' first records.

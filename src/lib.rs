@@ -80,7 +80,9 @@
 //!
 //! # Not supported
 //!
-//! - Runs of structs by a comparator, and within segments.
+//! - Runs of structs by a comparator, and within segments; keys of runs by [some bits](Keys::bits)
+//!   or [fields](Keys::fields).
+//! - Keys of more than 64 bits but by a comparator.
 //! - A partial sort of each segment in place: [`TopKJob`] writes the first k records of each to
 //!   another buffer, for k up to 1024, and all else sorts segments as a whole.
 //! - A comparator with segments: add a field for the segment, and compare that first.
@@ -131,6 +133,7 @@ mod options;
 mod order;
 mod planner;
 mod prefix_sums;
+mod radixsort;
 mod recording;
 mod samplesort;
 mod scan;
@@ -152,7 +155,7 @@ pub use gpu::adapter::{Requirements, adapters, adapters_async, requirements};
 pub use gpu::binding::ToBinding;
 #[cfg(feature = "gpu")]
 pub use gpu::profile::{Clock, Detail, PhaseTime, Profile};
-pub use job::Field;
+pub use job::{Field, KeyField};
 pub use key::{KeyType, SortKey};
 #[cfg(feature = "gpu")]
 pub use merging::MergeJob;

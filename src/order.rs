@@ -38,4 +38,12 @@ impl Order {
             Self::Descending => "descending",
         }
     }
+
+    /// The opposite order.
+    pub(crate) const fn reversed(self) -> Self {
+        match self {
+            Self::Ascending => Self::Descending,
+            Self::Descending => Self::Ascending,
+        }
+    }
 }

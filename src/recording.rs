@@ -38,6 +38,8 @@ pub enum Phase {
     Count,
     /// Counting sort of packed keys.
     CountingSort,
+    /// Radix sort by at most 16 bits of a key.
+    RadixSort,
     /// Encodes keys as the records of a sort of words.
     Encode,
     /// Decodes keys from sorted words.
@@ -76,6 +78,7 @@ impl Phase {
             Self::BucketSort => "bucket sort",
             Self::Count => "count",
             Self::CountingSort => "counting sort",
+            Self::RadixSort => "radix sort",
             Self::Encode => "encode",
             Self::Decode => "decode",
             Self::Gather => "gather",
@@ -157,8 +160,10 @@ pub enum Buffer {
     Parameters,
     /// Counting sort: tables with a bin for each possible key; later, their inclusive prefix sums.
     /// Sample sort: the records of each child; later, their offsets.
+    /// Radix sort: the records of each digit in each tile; later, those of the tiles before.
     Counts,
     /// Counting sort: inclusive prefix sums of the bins of each workgroup.
+    /// Radix sort: the records of each digit.
     GroupSums,
     /// The offset of each segment: a user buffer, not written.
     Offsets,

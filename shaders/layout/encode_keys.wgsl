@@ -16,8 +16,6 @@
 //
 // No workgroup memory.
 
-@group(0) @binding(2) var<storage, read_write> destination: array<u32>;
-
 fn item(i: u32) {
     if i < params.len {
         store(i, load_key(i));

@@ -5,16 +5,17 @@
 // INPUT KEYS of 8, 16 or 32 bits: contiguous, packed, or strided (a field of structs).
 //
 // `source`: the words of the key buffer, with 2^key_shift keys in each. Record i has key number
-// key_first + i * key_stride.
+// key_first + i * key_stride. Of a key count all bits, or those from bit key_low on: 32 - key_up of
+// them.
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 
-// The key of a record as it lies. A packed key is in the upper bits of the word.
+// The key of a record as it lies: the bits that count, as the upper bits of a word.
 fn raw_key(i: u32) -> vec2<u32> {
     let at = params.key_first + i * params.key_stride;
     let bits = 32u >> params.key_shift;
-    let shift = (at & ((1u << params.key_shift) - 1u)) * bits;
-    return vec2<u32>((source[at >> params.key_shift] >> shift) << (32u - bits), 0u);
+    let shift = (at & ((1u << params.key_shift) - 1u)) * bits + params.key_low;
+    return vec2<u32>((source[at >> params.key_shift] >> shift) << params.key_up, 0u);
 }
 
 // Whether a record has another key than the one before it.

@@ -6,10 +6,12 @@ struct Params {
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // The positions of keys: see load.wgsl.
+    // The positions of keys, and of the bits that count: see load.wgsl.
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
+    key_low: u32,
+    key_up: u32,
     // The map of keys: see lib/key_map.wgsl.
     sign_low: u32,
     sign_high: u32,
@@ -30,7 +32,7 @@ struct Params {
     // The rows at the source, and the first word of their order.
     rows: u32,
     order_first: u32,
-    // Counting sort: possible keys; 32 minus the bits of a key; tables.
+    // Counting sort: possible keys; tables. `unused`: 32 minus the bits of a key that count.
     bins: u32,
     unused: u32,
     tables: u32,
@@ -45,6 +47,14 @@ struct Params {
     cells: u32,
     cell_step: u32,
     searched_from: u32,
+    // The second field of a key of several: as the positions and the map of keys, and 32 minus its
+    // bits.
+    second_first: u32,
+    second_stride: u32,
+    second_shift: u32,
+    second_unused: u32,
+    second_sign: u32,
+    second_flip: u32,
     // The map of the keys that runs write and searches look for. That of the keys that are read is
     // another one if these are encoded.
     user_sign_low: u32,

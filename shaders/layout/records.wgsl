@@ -1,5 +1,5 @@
 // How encode_keys.wgsl composes the records of a sort of words. It takes one section of values, and
-// one of keys.
+// one of keys, which also has their `destination`.
 
 // ---- values
 
@@ -21,6 +21,8 @@ fn store_value(i: u32, value: u32) {}
 
 // COMPOSED RECORDS: a key of one word, with the index as value.
 
+@group(0) @binding(2) var<storage, read_write> destination: array<u32>;
+
 fn store(i: u32, key: vec2<u32>) {
     destination[i] = key.x;
     store_value(i, i);
@@ -30,9 +32,10 @@ fn store(i: u32, key: vec2<u32>) {
 
 // COMPOSED RECORDS: a key of two words, low word first, with the index as value.
 
+@group(0) @binding(2) var<storage, read_write> destination: array<vec2<u32>>;
+
 fn store(i: u32, key: vec2<u32>) {
-    destination[2u * i] = key.x;
-    destination[2u * i + 1u] = key.y;
+    destination[i] = key;
     store_value(i, i);
 }
 
@@ -40,9 +43,10 @@ fn store(i: u32, key: vec2<u32>) {
 
 // COMPOSED RECORDS: (segment, key of one word), with the index as value.
 
+@group(0) @binding(2) var<storage, read_write> destination: array<vec2<u32>>;
+
 fn store(i: u32, key: vec2<u32>) {
-    destination[2u * i] = key.x;
-    destination[2u * i + 1u] = segment_of(i);
+    destination[i] = vec2<u32>(key.x, segment_of(i));
     store_value(i, i);
 }
 
@@ -50,8 +54,9 @@ fn store(i: u32, key: vec2<u32>) {
 
 // COMPOSED RECORDS: (segment, high word of a key), with its low word as value.
 
+@group(0) @binding(2) var<storage, read_write> destination: array<vec2<u32>>;
+
 fn store(i: u32, key: vec2<u32>) {
-    destination[2u * i] = key.y;
-    destination[2u * i + 1u] = segment_of(i);
+    destination[i] = vec2<u32>(key.y, segment_of(i));
     store_value(i, key.x);
 }

@@ -10,6 +10,8 @@ struct Params {
     key_first: u32,
     key_stride: u32,
     key_shift: u32,
+    key_low: u32,
+    key_up: u32,
     // The map of keys: see lib/key_map.wgsl.
     sign_low: u32,
     sign_high: u32,

@@ -225,7 +225,9 @@ fn compile(
         //
         // Keys are compared and moved, and never used as an index. The counting sort is the
         // exception: its packed keys have no more bits than its table has words for. Its sums are
-        // only compared with ranks.
+        // only compared with ranks. In the radix sort, a digit of 8 bits is an index of 256 counts;
+        // a record's place in its tile depends on counts of what was read of that tile, and its
+        // index in the target is clamped.
         //
         // Mergesorts: indices into key buffers are compared with the ends of runs. These are
         // parameters, or they are read from a table and clamped, to the length and to one another.

@@ -37,7 +37,6 @@ impl Composer<'_> {
         let words = bins * tables;
         let parameters = LayoutParams {
             bins,
-            unused: 32 - bits,
             tables,
             ..self.parameters()
         };

@@ -1,9 +1,11 @@
 //! The steps before and after a sort of words.
 
 use super::kernels::{self, LayoutParams, MOVED};
-use super::{LayoutSort, Rows, SortLayout, count_step};
+use super::{Field, LayoutSort, Output, Rows, SortLayout, count_step};
 use crate::device::{DeviceLimits, grid, parts};
 use crate::key::KeyMap;
+use crate::order::Order;
+use crate::radixsort::{self, DigitParams, DigitSort, Source};
 use crate::recording::{Buffer, Phase, Recording, Step};
 use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort};
 use crate::shader::Kernel;
@@ -14,6 +16,26 @@ type Sort<'a> = &'a dyn Fn(&mut Recording, &WordSort);
 /// A buffer from its first word.
 const fn whole(buffer: Buffer) -> Rows {
     Rows { buffer, first: 0 }
+}
+
+impl Field {
+    /// The parameters with which a kernel loads this field.
+    fn of(&self, parameters: LayoutParams) -> LayoutParams {
+        let bits = self.bits.min(32);
+        LayoutParams {
+            key_first: self.first,
+            key_stride: self.stride,
+            key_shift: (32 / bits).ilog2(),
+            key_low: 0,
+            key_up: 32 - bits,
+            unused: 32 - bits,
+            sign_low: self.map.sign_mask as u32,
+            sign_high: (self.map.sign_mask >> 32) as u32,
+            flip_low: self.map.flip as u32,
+            flip_high: (self.map.flip >> 32) as u32,
+            ..parameters
+        }
+    }
 }
 
 /// Composes the steps of a recording.
@@ -90,6 +112,73 @@ impl<'a> Composer<'a> {
         self.payload(indices);
     }
 
+    /// Sorts keys of few bits with their indices by digits, and gathers the payload by index; or
+    /// sorts pairs of the user's.
+    pub(super) fn digits(&mut self) {
+        let layout = self.layout();
+        let sort = |source, target, bits| DigitSort {
+            len: self.job.len,
+            source,
+            target,
+            bits,
+            is_descending: false,
+            writes_keys: true,
+        };
+        if let (Some(pairs), Some(bits)) = (layout.digit_pairs(), layout.selected.clone()) {
+            let source = if layout.columns.is_empty() {
+                // As they lie, since whole keys move.
+                Source::Keys(DigitParams {
+                    key_stride: 1,
+                    ..DigitParams::default()
+                })
+            } else {
+                Source::Pairs(pairs)
+            };
+            if pairs.values == Some(Buffer::EncodedValues) {
+                self.reserve(Buffer::EncodedValues, 1);
+            }
+            let sort = DigitSort {
+                is_descending: self.job.order == Order::Descending,
+                ..sort(source, pairs, bits)
+            };
+            radixsort::record(&mut self.recording, &sort, self.job.limits);
+            return;
+        }
+        let finds_encoded = layout.found.is_any() && layout.output == Output::None;
+        let keys = self.parameters();
+        let source = Source::Keys(DigitParams {
+            key_first: keys.key_first,
+            key_stride: keys.key_stride,
+            key_shift: keys.key_shift,
+            key_low: keys.key_low,
+            key_up: keys.key_up,
+            sign_low: keys.sign_low,
+            flip_low: keys.flip_low,
+            ..DigitParams::default()
+        });
+        let target = Records {
+            keys: Buffer::EncodedKeys,
+            values: None,
+        };
+        // Mapped keys have the bits that count above all others.
+        let sort = DigitSort {
+            writes_keys: layout.key_output().is_some() || finds_encoded,
+            ..sort(source, target, 32 - layout.key_bits()..32)
+        };
+        if !sort.is_one_word() {
+            self.reserve(target.keys, 1);
+        }
+        let indices = self.index_buffer(Buffer::EncodedValues);
+        let target = Records {
+            values: Some(indices),
+            ..target
+        };
+        let sort = DigitSort { target, ..sort };
+        radixsort::record(&mut self.recording, &sort, self.job.limits);
+        self.decode(target.keys, None);
+        self.payload(indices);
+    }
+
     /// Sorts 64-bit keys with their indices, and then the ranks in that order by segment.
     pub(super) fn two_pass_argsort(&mut self, sort: Sort<'_>) {
         let keys = self.reserve(Buffer::EncodedKeys, 2);
@@ -160,10 +249,18 @@ impl<'a> Composer<'a> {
     pub(super) fn is_sorted(&mut self, word: u32) {
         let found = self.recording.reserve(Buffer::OutOfOrder, 4);
         let kernel = kernels::is_sorted(self.job.key.words());
-        let bindings = [("source", Buffer::Keys), ("found", found)];
+        let (keys, parameters) = if self.layout().fields.is_empty() {
+            (Buffer::Keys, self.parameters())
+        } else {
+            let keys = self.reserve(Buffer::EncodedKeys, self.job.key.words());
+            let indices = self.reserve(Buffer::EncodedValues, 1);
+            self.encode(keys, Some(indices));
+            (keys, self.encoded_parameters())
+        };
+        let bindings = [("source", keys), ("found", found)];
         let parameters = LayoutParams {
             destination_first: word,
-            ..self.parameters()
+            ..parameters
         };
         let len = self.job.len.into();
         self.step(Phase::IsSorted, &kernel, &bindings, parameters, len);
@@ -226,6 +323,9 @@ impl<'a> Composer<'a> {
             key_stride: layout.stride,
             // Log2 of the keys per word.
             key_shift: (32 / layout.bits.unwrap_or(32)).ilog2(),
+            key_low: layout.selected.as_ref().map_or(0, |bits| bits.start),
+            key_up: 32 - layout.key_bits(),
+            unused: 32 - layout.key_bits(),
             sign_low: map.sign_mask as u32,
             sign_high: (map.sign_mask >> 32) as u32,
             flip_low: map.flip as u32,
@@ -234,6 +334,22 @@ impl<'a> Composer<'a> {
             offsets_first: layout.offsets_first,
             segments_power: segments.checked_ilog2().map_or(0, |log| 1 << log),
             ..LayoutParams::default()
+        }
+    }
+
+    /// The same for composed keys, which are contiguous and mapped.
+    pub(super) fn encoded_parameters(&self) -> LayoutParams {
+        LayoutParams {
+            key_first: 0,
+            key_stride: 1,
+            key_shift: 0,
+            key_low: 0,
+            key_up: 0,
+            sign_low: 0,
+            sign_high: 0,
+            flip_low: 0,
+            flip_high: 0,
+            ..self.parameters()
         }
     }
 
@@ -249,6 +365,10 @@ impl<'a> Composer<'a> {
         keys: Buffer,
         values: Option<Buffer>,
     ) {
+        if !self.layout().fields.is_empty() {
+            self.encode_fields((words, segmented), keys, values);
+            return;
+        }
         let kernel = kernels::encode_keys(words, segmented, values.is_some());
         let mut bindings = vec![("source", Buffer::Keys), ("destination", keys)];
         bindings.extend(values.map(|values| ("values", values)));
@@ -256,6 +376,54 @@ impl<'a> Composer<'a> {
             bindings.push(("offsets", Buffer::Offsets));
         }
         self.each(Phase::Encode, &kernel, &bindings);
+    }
+
+    /// Composes the records of keys of several fields, with their indices.
+    fn encode_fields(
+        &mut self,
+        (words, segmented): (u32, bool),
+        keys: Buffer,
+        values: Option<Buffer>,
+    ) {
+        let (first, others) = match &self.layout().fields[..] {
+            [] => return,
+            [first, others @ ..] => (first, others),
+        };
+        let common = LayoutParams {
+            words: words + u32::from(segmented),
+            source_stride: words,
+            ..self.parameters()
+        };
+        let mut parameters = first.of(common);
+        let kernel = match others.first() {
+            Some(second) => {
+                let second = second.of(common);
+                parameters = LayoutParams {
+                    second_first: second.key_first,
+                    second_stride: second.key_stride,
+                    second_shift: second.key_shift,
+                    second_unused: second.unused,
+                    second_sign: second.sign_low,
+                    second_flip: second.flip_low,
+                    ..parameters
+                };
+                kernels::encode_fields(words, segmented)
+            }
+            // Its bits are the upper ones: their order is the same.
+            None => kernels::encode_keys(words, segmented, true),
+        };
+        let mut bindings = vec![("source", Buffer::Keys), ("destination", keys)];
+        let appended = bindings.clone();
+        bindings.extend(values.map(|values| ("values", values)));
+        if segmented {
+            bindings.push(("offsets", Buffer::Offsets));
+        }
+        let len = self.job.len.into();
+        self.step(Phase::Encode, &kernel, &bindings, parameters, len);
+        for field in others.iter().skip(1) {
+            let kernel = kernels::append_field();
+            self.step(Phase::Encode, &kernel, &appended, field.of(common), len);
+        }
     }
 
     /// Writes the sorted keys to the output, if there is one.

@@ -108,7 +108,6 @@ impl Composer<'_> {
         let layout = self.job.layout;
         let of_user = self.parameters();
         let mut parameters = LayoutParams {
-            unused: 32 - layout.bits.unwrap_or(32),
             room: self.job.len,
             user_sign_low: of_user.sign_low,
             user_sign_high: of_user.sign_high,
@@ -134,14 +133,12 @@ impl Composer<'_> {
             // The records of the sort are still there.
             Output::None => {
                 parameters = LayoutParams {
-                    key_first: 0,
-                    key_stride: 1,
-                    key_shift: 0,
-                    sign_low: 0,
-                    sign_high: 0,
-                    flip_low: 0,
-                    flip_high: 0,
-                    ..parameters
+                    room: parameters.room,
+                    user_sign_low: of_user.sign_low,
+                    user_sign_high: of_user.sign_high,
+                    user_flip_low: of_user.flip_low,
+                    user_flip_high: of_user.flip_high,
+                    ..self.encoded_parameters()
                 };
                 Buffer::EncodedKeys
             }
@@ -162,7 +159,12 @@ impl Composer<'_> {
         let heads_bytes = u64::from(tile_count) * u64::from(RUN_TILE / 8);
         let heads = self.recording.reserve(Buffer::RunHeads, heads_bytes);
         let bindings = [("source", sorted.keys), ("tiles", tiles), ("heads", heads)];
-        let bits = self.job.layout.bits.unwrap_or(32 * self.job.key.words());
+        let layout = self.job.layout;
+        let bits = match &layout.selected {
+            // Only encoded keys are words as they lie.
+            Some(_) if sorted.keys != Buffer::EncodedKeys => layout.key_bits().min(31),
+            _ => layout.bits.unwrap_or(32 * self.job.key.words()),
+        };
         let kernel = kernels::count_runs(bits, runs.heads);
         let groups = (tile_count, RUN_TILE);
         self.groups(Phase::Runs, &kernel, &bindings, sorted.parameters, groups);

@@ -10,13 +10,14 @@ parameters! {
     /// `layout/params.wgsl`.
     LayoutParams {
         len, first, end,
-        key_first, key_stride, key_shift,
+        key_first, key_stride, key_shift, key_low, key_up,
         sign_low, sign_high, flip_low, flip_high,
         segments, segments_power, offsets_first,
         source_stride,
         words, source_first, destination_first, rows, order_first,
         bins, unused, tables,
         tiles, room, needles, is_upper, cells, cell_step, searched_from,
+        second_first, second_stride, second_shift, second_unused, second_sign, second_flip,
         user_sign_low, user_sign_high, user_flip_low, user_flip_high,
     }
 
@@ -63,6 +64,10 @@ pub fn all() -> Vec<Kernel> {
         encode_keys(2, false, true),
         encode_keys(2, true, true),
         encode_segments(),
+        encode_fields(1, false),
+        encode_fields(2, false),
+        encode_fields(1, true),
+        append_field(),
         decode_keys(),
         decode_counts(),
         decode_wide_keys(false),
@@ -154,6 +159,35 @@ pub fn encode_keys(words: u32, segmented: bool, valued: bool) -> Kernel {
         ..kernel("", &[], &texts)
     }
     .into()
+}
+
+/// Composes records, with their indices, from the first two fields of keys of `words` words. If
+/// `segmented`, the upper word of a record is its segment.
+#[must_use]
+pub fn encode_fields(words: u32, segmented: bool) -> Kernel {
+    let mut texts = vec![EACH_ITEM, key_map(1), load_keys(1), STORE_VALUES];
+    let (name, store) = match (words, segmented) {
+        (1, false) => ("1w", wgsl!("layout/records.wgsl", "keys")),
+        (1, true) => ("segment", wgsl!("layout/records.wgsl", "segment_keys")),
+        _ => ("2w", wgsl!("layout/records.wgsl", "wide_keys")),
+    };
+    if segmented {
+        texts.push(SEGMENTS);
+    }
+    texts.extend([store, wgsl!("layout/encode_fields.wgsl")]);
+    Definition {
+        name: format!("layout.encode_fields.{name}").into(),
+        ..kernel("", &[], &texts)
+    }
+    .into()
+}
+
+/// Appends a field to the keys of composed records.
+#[must_use]
+pub fn append_field() -> Kernel {
+    let text = wgsl!("layout/append_field.wgsl");
+    let texts = [EACH_ITEM, key_map(1), load_keys(1), text];
+    kernel("layout.append_field", &[], &texts).into()
 }
 
 /// Composes the records of the second pass of a segmented argsort of 64-bit keys.

@@ -37,11 +37,11 @@ pub use kernels::Heads;
 pub use strategy::Strategy;
 
 use crate::device::DeviceLimits;
-use crate::key::KeyType;
+use crate::key::{KeyMap, KeyType};
 use crate::order::Order;
+use crate::radixsort::{self, MOST_BITS};
 use crate::recording::{Buffer, PayloadKind, Phase, Recording, Step};
-use crate::samplesort::Tuning;
-use crate::samplesort::WordSort;
+use crate::samplesort::{Records, Tuning, WordSort};
 use encode::Composer;
 use kernels::SetCountParams;
 use std::ops::Range;
@@ -58,6 +58,11 @@ pub struct SortLayout {
     pub stride: u32,
     /// Bits of a packed key, 8 or 16. In the upper bits of a word it has the order of its type.
     pub bits: Option<u32>,
+    /// The bits of an unsigned key of 32 bits that count, if not all do.
+    pub selected: Option<Range<u32>>,
+    /// The fields that a key consists of, the first one above the others, if it is not in memory
+    /// as it is compared. One has 64 bits, or all have up to 32.
+    pub fields: Vec<Field>,
     /// The structs in [`Buffer::Keys`] that the keys are fields of, or that a comparator compares.
     /// The sort moves them instead of the keys.
     pub structs: Option<Structs>,
@@ -77,6 +82,19 @@ pub struct SortLayout {
     pub is_sorted: bool,
     /// What is found among the sorted keys.
     pub found: Found,
+}
+
+/// A part of a key: a field of the structs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The first one in [`Buffer::Keys`], counted in keys of its bits.
+    pub first: u32,
+    /// The distance of consecutive ones.
+    pub stride: u32,
+    /// Its bits: 8, 16, 32 or 64.
+    pub bits: u32,
+    /// Its order. One of few bits is in the upper ones of a word.
+    pub map: KeyMap,
 }
 
 /// Structs that move as a whole.
@@ -121,12 +139,21 @@ pub struct Column {
     pub firsts: Option<u32>,
 }
 
+impl Column {
+    /// Whether a row is a value that a sort of words can move with the key, in place.
+    const fn is_value(&self) -> bool {
+        self.unstable && self.words == 1 && self.output.is_none()
+    }
+}
+
 impl Default for SortLayout {
     fn default() -> Self {
         Self {
             first: 0,
             stride: 1,
             bits: None,
+            selected: None,
+            fields: Vec::new(),
             structs: None,
             segments: None,
             offsets_first: 0,
@@ -175,13 +202,44 @@ impl SortLayout {
         let [column] = self.columns[..] else {
             return false;
         };
-        let is_value = column.unstable && column.words == 1 && column.output.is_none();
-        is_value && self.indices.is_none() && self.structs.is_none()
+        column.is_value() && self.indices.is_none() && self.structs.is_none()
     }
 
     /// Whether keys are written.
     fn writes_keys(&self) -> bool {
         self.structs.is_none() && self.output != Output::None
+    }
+
+    /// Bits of a key that count, for keys of up to 32 bits.
+    #[must_use]
+    pub fn key_bits(&self) -> u32 {
+        match &self.selected {
+            Some(selected) => selected.end - selected.start,
+            None => self.bits.unwrap_or(32),
+        }
+    }
+
+    /// The buffers of keys and values that a radix sort reads and writes in place: contiguous keys
+    /// of which some bits count, and one value or index for each. Keys alone have indices in scratch
+    /// memory.
+    fn digit_pairs(&self) -> Option<Records> {
+        let is_plain =
+            self.selected.is_some() && self.has_plain_words() && self.output == Output::InPlace;
+        let values = match (self.indices, &self.columns[..]) {
+            (None, []) => Buffer::EncodedValues,
+            (Some(0), []) => Buffer::Values,
+            (None, [column]) if column.is_value() && column.first == 0 => Buffer::Payload(0),
+            _ => return None,
+        };
+        let keys = Buffer::Keys;
+        let values = Some(values);
+        is_plain.then_some(Records { keys, values })
+    }
+
+    /// Whether keys of 32 bits are contiguous at the beginning of their buffer, each by itself.
+    fn has_plain_words(&self) -> bool {
+        let is_struct = self.structs.is_some_and(|structs| structs.words > 1);
+        self.bits.is_none() && self.stride == 1 && self.first == 0 && !is_struct
     }
 
     /// Words of the key of the composed records, the segment's included.
@@ -337,7 +395,7 @@ pub struct LayoutSort<'a> {
     /// Whether the sort of words applies the order-preserving transform itself, in its first and
     /// last pass. If not, separate dispatches do.
     pub maps_keys: bool,
-    /// The plan of a counting sort, for packed keys without payload.
+    /// The plan of a counting or radix sort, for keys of which at most 16 bits count.
     pub counting: Option<&'a Tuning>,
     /// The limits of the device.
     pub limits: &'a DeviceLimits,
@@ -349,7 +407,10 @@ impl LayoutSort<'_> {
     pub fn strategy(&self) -> Strategy {
         let counts = self
             .counting
-            .is_some_and(|tuning| self.layout.bits.is_some() && counting::pays(self.len, tuning));
+            .is_some_and(|tuning| counting::pays(self.len, tuning))
+            && self.key.words() == 1
+            && self.layout.key_bits() <= MOST_BITS
+            && (!self.layout.has_payload() || radixsort::fits(self.limits));
         // A single key is always in order.
         let maps = self.maps_keys || self.key.map(self.order).is_identity() || self.len == 1;
         Strategy::new(self.layout, self.key.words(), maps, counts)
@@ -367,6 +428,7 @@ impl LayoutSort<'_> {
                 Strategy::Direct => composer.direct(sort),
                 Strategy::Counting => composer.counting(),
                 Strategy::Keys => composer.keys(sort),
+                Strategy::Digits => composer.digits(),
                 Strategy::Argsort => composer.argsort(sort),
                 Strategy::TwoPassArgsort => composer.two_pass_argsort(sort),
             }

@@ -10,6 +10,7 @@ use super::{Output, SortLayout};
 /// | `Direct` | iota, if indices are wanted | the user's own | |
 /// | `Counting` | | counting sort, no records | |
 /// | `Keys` | encode | key, or (segment, key) | decode |
+/// | `Digits` | | (key, index), by a radix sort | decode keys, gather rows |
 /// | `Argsort` | encode | (key, index), or (segment, key, index) | decode keys, gather rows |
 /// | `TwoPassArgsort` | encode | (key, index), then (segment, rank) | gather |
 /// | `Compared` | iota | indices, by a comparator | gather |
@@ -23,6 +24,8 @@ pub enum Strategy {
     Counting,
     /// Keys without payload, in scratch memory.
     Keys,
+    /// Keys of few bits with their indices, by a radix sort; payload is gathered once by index.
+    Digits,
     /// Keys with their indices; payload is gathered once by index.
     Argsort,
     /// A segmented argsort of 64-bit keys: by (key, index), then by (segment, rank in that order).
@@ -33,8 +36,8 @@ pub enum Strategy {
 
 impl Strategy {
     /// The strategy for keys of `key_words` words. `maps`: true if the sort of words can read the
-    /// keys without an encode step. `counts`: true if packed keys without payload use a counting
-    /// sort.
+    /// keys without an encode step. `counts`: true if a counting sort, or with payload a radix
+    /// sort, is faster than a sort of words.
     #[must_use]
     pub fn new(layout: &SortLayout, key_words: u32, maps: bool, counts: bool) -> Self {
         let segmented = layout.segments.is_some();
@@ -65,6 +68,8 @@ impl Strategy {
         };
         if direct && in_place && word == Some(0) {
             Self::Direct
+        } else if counts && !segmented {
+            Self::Digits
         } else if segmented && key_words == 2 {
             Self::TwoPassArgsort
         } else {
@@ -91,7 +96,9 @@ mod tests {
     #[test]
     fn each_layout_has_its_strategy() {
         use Output::{InPlace, None as No};
-        use Strategy::{Argsort, Compared, Counting, Direct, Keys, Nothing, TwoPassArgsort};
+        use Strategy::{
+            Argsort, Compared, Counting, Digits, Direct, Keys, Nothing, TwoPassArgsort,
+        };
         let column = |words, unstable| Column {
             words,
             unstable,
@@ -139,8 +146,8 @@ mod tests {
             (&part, OUT, 2, [Keys, Argsort, Argsort, Argsort]),
             (&field, No, 1, [Nothing, Argsort, Argsort, Argsort]),
             (&field, InPlace, 2, [Argsort; 4]),
-            (&packed, InPlace, 1, [Counting, Argsort, Argsort, Argsort]),
-            (&packed, OUT, 1, [Counting, Argsort, Argsort, Argsort]),
+            (&packed, InPlace, 1, [Counting, Digits, Digits, Digits]),
+            (&packed, OUT, 1, [Counting, Digits, Digits, Digits]),
             (&segments, InPlace, 1, [Keys, Argsort, Argsort, Argsort]),
             (
                 &segments,
@@ -165,9 +172,11 @@ mod tests {
                     ..layout.clone()
                 };
                 let strategy = |counts| Strategy::new(&layout, key_words, true, counts);
-                assert_eq!(strategy(true), expected, "{layout:?}");
+                let counts = layout.bits.is_some();
+                assert_eq!(strategy(counts), expected, "{layout:?}");
                 let sorted = match expected {
                     Counting => Keys,
+                    Digits => Argsort,
                     other => other,
                 };
                 assert_eq!(strategy(false), sorted, "{layout:?}");
@@ -176,7 +185,7 @@ mod tests {
                     (Direct, true) => Argsort,
                     (other, _) => other,
                 };
-                let strategy = Strategy::new(&layout, key_words, false, true);
+                let strategy = Strategy::new(&layout, key_words, false, counts);
                 assert_eq!(strategy, encoded, "{layout:?}");
             }
         }
@@ -217,7 +226,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                Strategy::new(&layout, 1, true, true),
+                Strategy::new(&layout, 1, true, false),
                 expected,
                 "{layout:?}"
             );

@@ -3,7 +3,7 @@
 use crate::comparator::Comparator;
 use crate::gpu::binding::{BufferRange, ToBinding};
 use crate::gpu::prepared::BufferSet;
-use crate::job::{self, BufferSort, Destination, Field};
+use crate::job::{self, BufferSort, Destination, Field, Fields, KeyField};
 use crate::key::KeyType;
 use crate::layout::Heads;
 use crate::order::Order;
@@ -48,7 +48,7 @@ use std::sync::{Mutex, PoisonError};
 /// method. Only what is found among sorted keys needs keys that are all in order: not with a
 /// comparator, and not with a range of ranks.
 ///
-/// A sort takes O(n log n) time, and of packed keys alone O(n). It is stable but for
+/// A sort takes O(n log n) time, and by at most 16 bits O(n). It is stable but for
 /// [`values`](Self::values). Every buffer needs the usage `STORAGE`, and must be another one:
 /// a buffer cannot be given twice.
 ///
@@ -75,7 +75,8 @@ use std::sync::{Mutex, PoisonError};
 /// is encoded to scratch memory, sorted there as words, and decoded: two dispatches more, each one
 /// pass over the keys. With payload the keys are sorted with their indices (an argsort), and each
 /// payload is gathered by these: one dispatch out of place, two in place. An argsort of segments of
-/// 64-bit keys takes two passes.
+/// 64-bit keys takes two passes. Of many keys of which at most 16 bits count, a radix sort writes the
+/// indices, or moves keys and values, in two passes by digits.
 ///
 /// # Examples
 ///
@@ -124,6 +125,8 @@ pub struct Keys<'a> {
     range: BufferRange<'a>,
     pub(super) key: KeyType,
     field: Option<Field>,
+    bits: Option<Range<u32>>,
+    fields: Option<Fields>,
 }
 
 impl<'a> Keys<'a> {
@@ -150,6 +153,8 @@ impl<'a> Keys<'a> {
             range: keys.to_range(),
             key,
             field: None,
+            bits: None,
+            fields: None,
         }
     }
 
@@ -188,7 +193,114 @@ impl<'a> Keys<'a> {
             range: structs.to_range(),
             key,
             field: Some(field),
+            bits: None,
+            fields: None,
         }
+    }
+
+    /// Several fields of the structs in a range of a buffer as one key: structs are sorted by the
+    /// first field, those with equal ones by the second, and so on. The structs are what moves.
+    ///
+    /// The fields have at most 64 bits together, and each has a type and a direction of its own. A
+    /// struct has `stride` bytes, a multiple of 4 and of each field's size. The sort is stable. It
+    /// takes the time of a sort by one key of 32 or 64 bits, and of a pass for each field. For other
+    /// orders, or more bits, there is [`SortJob::by`].
+    ///
+    /// The runs of structs with equal fields can be found if the structs are
+    /// [kept](SortJob::keep_keys): their starts and lengths.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) from
+    /// [`Sorter::prepare`](crate::Sorter::prepare) for fields of more than 64 bits together or none,
+    /// and for those that are not within a struct or not at a multiple of their size.
+    ///
+    /// # Examples
+    ///
+    /// Particles by cell, and in a cell the farthest first:
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyField, KeyType, Keys, Options, Order, SortJob, Sorter};
+    ///
+    /// #[repr(C)]
+    /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    /// struct Particle {
+    ///     depth: f32,
+    ///     cell: u32,
+    /// }
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let particle = |(cell, depth)| Particle { depth, cell };
+    /// let particles = [(7, 1.0), (3, 2.0), (7, 9.0), (3, 0.5)].map(particle);
+    /// let on_gpu = sorter.upload(&particles)?;
+    /// let cell = KeyField {
+    ///     offset: std::mem::offset_of!(Particle, cell) as u32,
+    ///     key: KeyType::U32,
+    ///     order: Order::Ascending,
+    /// };
+    /// let depth = KeyField {
+    ///     offset: std::mem::offset_of!(Particle, depth) as u32,
+    ///     key: KeyType::F32,
+    ///     order: Order::Descending,
+    /// };
+    /// let keys = Keys::fields(&on_gpu, size_of::<Particle>() as u32, &[cell, depth]);
+    /// sorter.prepare(&SortJob::new(keys, 4))?.run()?;
+    /// let sorted = sorter.download::<Particle>(&on_gpu)?;
+    /// let sorted: Vec<_> = sorted.iter().map(|p| (p.cell, p.depth)).collect();
+    /// assert_eq!(sorted, [(3, 2.0), (3, 0.5), (7, 9.0), (7, 1.0)]);
+    /// # Ok(()) }
+    /// ```
+    pub fn fields(structs: impl ToBinding<'a>, stride: u32, fields: &[KeyField]) -> Self {
+        let fields = Fields::new(fields);
+        Self {
+            range: structs.to_range(),
+            key: fields.key(),
+            field: Some(Field { stride, offset: 0 }),
+            bits: None,
+            fields: Some(fields),
+        }
+    }
+
+    /// Sorts by some bits of each key only: records whose keys differ in other bits alone are
+    /// equal, and keep their order.
+    ///
+    /// Bit 0 is the least significant one. Whole keys are moved. Sorts by at most 16 bits, and those
+    /// of keys of 8 and 16 bits, take a short path if there are many records: two passes by digits,
+    /// which compare nothing. For keys of 64 bits, select bits of a half: of a
+    /// [field](Self::strided) of 32 bits with a stride of 8 bytes.
+    ///
+    /// Non-negative floats have the order of their bits as unsigned numbers. So the upper 16 bits of
+    /// depths are often enough to draw in their order.
+    ///
+    /// What is found among sorted keys is found by these bits, too: [runs](SortJob::runs) of keys
+    /// whose bits are equal, [cells](SortJob::starts_of) numbered by them. Keys of runs are not
+    /// written, and other keys not looked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBits`](crate::Error::NoBits) from
+    /// [`Sorter::prepare`](crate::Sorter::prepare) for keys other than `u32`;
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) if the range is empty or ends after bit
+    /// 31.
+    ///
+    /// # Examples
+    ///
+    /// By the second byte:
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let keys = sorter.upload(&[0x2009_u32, 0x1003, 0x2001, 0x1005])?;
+    /// let job = SortJob::new(Keys::new(&keys, KeyType::U32).bits(8..16), 4);
+    /// sorter.prepare(&job)?.run()?;
+    /// assert_eq!(sorter.download::<u32>(&keys)?, [0x1003, 0x1005, 0x2009, 0x2001]);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub const fn bits(mut self, bits: Range<u32>) -> Self {
+        self.bits = Some(bits);
+        self
     }
 }
 
@@ -367,11 +479,19 @@ impl<'a> SortJob<'a> {
     /// assert_eq!(sorter.download::<u32>(&keys)?, [0, 3, 5, 6, 6, 8, 9]);
     /// # Ok(()) }
     /// ```
-    #[expect(clippy::needless_pass_by_value, reason = "as every part of a job")]
     pub const fn new(keys: Keys<'a>, len: u64) -> Self {
-        let Keys { range, key, field } = keys;
+        let Keys {
+            range,
+            key,
+            field,
+            bits,
+            fields,
+        } = keys;
+        let mut job = BufferSort::new(range, key, field, len);
+        job.bits = bits;
+        job.fields = fields;
         Self {
-            job: BufferSort::new(range, key, field, len),
+            job,
             scratch: None,
             kind: PhantomData,
         }

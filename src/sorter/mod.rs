@@ -313,7 +313,7 @@ impl Sorter {
     ///
     /// The engine is [`Options::engine`] for keys alone. Payload, segments, a comparator and
     /// [`len_from`](SortJob::len_from) always use the sample sort. Many packed keys alone use a
-    /// counting sort.
+    /// counting sort; with payload, or by at most 16 [bits](crate::Keys::bits), a radix sort.
     ///
     /// # Errors
     ///

@@ -215,14 +215,19 @@ impl<'a> TopKJob<'a> {
             return Err(invalid("length of a row", len.into(), "at most 2^20"));
         }
         let key = self.read.key;
-        if self.output.is_some() && key.bytes() < 4 {
-            let allowed = "32 or 64 where keys are written: write their indices";
-            return Err(invalid("bits of the keys", key.bytes() * 8, allowed));
-        }
         let planner = sorter.planner();
         let limit = planner.limits.buffer_bytes;
         let len = planner.check_len(self.read.len, key)?;
         let read = self.read.layout(limit)?;
+        if !read.fields.is_empty() {
+            let fields = read.fields.len() as u64;
+            return Err(invalid("fields of a key", fields, "one"));
+        }
+        let bits = read.key_bits();
+        if self.output.is_some() && bits < 32 {
+            let allowed = "32 or 64 where keys are written: write their indices";
+            return Err(invalid("bits of the keys", bits.into(), allowed));
+        }
         for (role, _, range, bytes) in self.outputs() {
             let first = range.span.first_unit(role, bytes)?;
             let needed = (u128::from(first) + u128::from(self.written())) * u128::from(bytes);
@@ -242,6 +247,8 @@ impl<'a> TopKJob<'a> {
             first: read.first,
             stride: read.stride,
             bits: read.bits,
+            low: read.selected.as_ref().map_or(0, |bits| bits.start),
+            unused: 32 - bits,
             output: first(BufferRole::Output, &self.output, key.bytes())?,
             indices: first(BufferRole::Indices, &self.indices, 4)?,
         };

@@ -7,7 +7,7 @@ parameters! {
     /// `top_k/params.wgsl`.
     TopKParams {
         len, first, end,
-        key_first, key_stride, key_shift,
+        key_first, key_stride, key_shift, key_low, key_up,
         sign_low, sign_high, flip_low, flip_high,
         segments, offsets_first, segment_len,
         k, room, output_first, indices_first,

@@ -31,6 +31,10 @@ pub struct TopKLayout {
     pub stride: u32,
     /// Bits of a packed key, 8 or 16. Such keys are not written.
     pub bits: Option<u32>,
+    /// The first bit of a key that counts.
+    pub low: u32,
+    /// 32 minus the bits of a key that count, for keys of up to 32 bits.
+    pub unused: u32,
     /// The index of the first key in [`Buffer::Output`], if keys are written.
     pub output: Option<u32>,
     /// The first word of the indices in [`Buffer::Values`], if indices are written.
@@ -71,6 +75,8 @@ pub fn record_top_k(
         key_stride: layout.stride,
         // Log2 of the keys per word.
         key_shift: (32 / layout.bits.unwrap_or(32)).ilog2(),
+        key_low: layout.low,
+        key_up: layout.unused,
         sign_low: map.sign_mask as u32,
         sign_high: (map.sign_mask >> 32) as u32,
         flip_low: map.flip as u32,
