@@ -49,7 +49,7 @@ const EXCEPTIONS: [(&str, u32, &str); 5] = [
 /// Accesses with data-dependent bank conflicts in kernels that [search](Kernel::searches): the
 /// variable, the function that accesses it, and the reason. Their other accesses, above all those
 /// of sorting, are free of conflicts.
-const SEARCHED: [(&str, &str, &str); 26] = [
+const SEARCHED: [(&str, &str, &str); 29] = [
     ("tile_words", "first_word", "the first splitter after a bin"),
     ("tile_pairs", "first_word", "the first splitter after a bin"),
     ("cells", "child_of", "the child of a record's bin"),
@@ -70,6 +70,9 @@ const SEARCHED: [(&str, &str, &str); 26] = [
     ),
     ("cells", "main", "records, or heads of runs, get places"),
     ("cells", "merged", "keys of two inputs are merged"),
+    ("cells", "split", "entries go to their places"),
+    ("cells", "store_entries", "records are read by digit"),
+    ("places", "main", "where a digit begins"),
     (
         "tile_atoms",
         "count_in",
@@ -400,7 +403,7 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
     for (kernel, report) in reports() {
         let label = kernel.label();
         // Samples, splitters, segments of a gathered tile, and gathered rows are read from
-        // scattered addresses. The segments of a top k begin anywhere.
+        // scattered addresses, and the records of a digit are written there. The segments of a top k begin anywhere.
         let of_samplesort = ["samplesort.sort", "samplesort.count"];
         let sorts = of_samplesort.iter().any(|name| kernel.is(name));
         let picks = [
@@ -409,6 +412,7 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
             "buckets.rank_splitters",
             "layout",
             "samplesort",
+            "radixsort.move_records",
             "top_k",
         ];
         if !sorts && picks.iter().any(|name| kernel.is(name)) {

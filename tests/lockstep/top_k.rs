@@ -109,6 +109,8 @@ impl Case {
             first: 2,
             stride: self.stride,
             bits: (bits < 32).then_some(bits),
+            low: 0,
+            unused: 32_u32.saturating_sub(bits),
             output: self.written.0.then_some(3),
             indices: self.written.1.then_some(1),
         };

@@ -7,7 +7,7 @@ use std::ops::Range;
 use wgpu_bcfsort::internals::comparator_stand_in;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::{
-    Cells, Column, Found, Heads, LayoutSort, Output, Runs, Search, SortLayout, Structs,
+    Cells, Column, Field, Found, Heads, LayoutSort, Output, Runs, Search, SortLayout, Structs,
     record_compared, record_copy, record_is_sorted,
 };
 use wgpu_bcfsort::internals::merging::{MergeLayout, MergedValues, record_merge};
@@ -111,8 +111,8 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     recordings.extend(sample_sorts(key));
     recordings.extend(composed(key, order));
     recordings.extend(found(key.words(), order));
-    recordings.extend(merged(key, order));
     recordings.extend(top_k::top_k(key, order));
+    recordings.extend(merged(key, order));
     recordings
 }
 
@@ -498,9 +498,11 @@ fn composed(key: KeyType, order: Order) -> Vec<Recording> {
         recordings.push(record(layout, [1000, 2500][number % 2]));
     }
     recordings.push(check_then_sort(key, order, record(&plain, 2500), &limits));
+    recordings.extend(sorts_of_fields(key.words(), order, &limits));
     if key.words() == 1 {
         recordings.extend(comparisons(order));
         recordings.extend(counted_keys(key, order));
+        recordings.extend(digit_sorts(key, order));
     }
     recordings
 }
@@ -621,6 +623,118 @@ fn found(words: u32, order: Order) -> Vec<Recording> {
         }));
     }
     all
+}
+
+/// Sorts by unsigned keys of so many words whose halves, or quarters, are given as fields: in place,
+/// and in segments.
+fn sorts_of_fields(words: u32, order: Order, limits: &DeviceLimits) -> Vec<Recording> {
+    let (key, half, bits) = match words {
+        1 => (KeyType::U32, KeyType::U16, 16),
+        _ => (KeyType::U64, KeyType::U32, 32),
+    };
+    let field = |first| Field {
+        first,
+        stride: 2,
+        bits,
+        map: half.map(order),
+    };
+    let whole = SortLayout {
+        structs: Some(Structs {
+            words: key.words(),
+            first: 0,
+            compared: false,
+        }),
+        fields: vec![field(1), field(0)],
+        ..SortLayout::default()
+    };
+    let segmented = SortLayout {
+        segments: Some(1),
+        ..whole.clone()
+    };
+    // One more field than the first two is appended.
+    let quarter = |number| Field {
+        first: number,
+        stride: 4,
+        bits: bits / 2,
+        map: match half {
+            KeyType::U16 => KeyType::U8.map(order),
+            _ => KeyType::U16.map(order),
+        },
+    };
+    let three = SortLayout {
+        fields: vec![field(1), quarter(1), quarter(0)],
+        ..whole.clone()
+    };
+    let segments_of_three = SortLayout {
+        segments: Some(1),
+        ..three.clone()
+    };
+    let record = |layout: &SortLayout| {
+        let job = LayoutSort {
+            len: 2500,
+            key,
+            order,
+            layout,
+            ranks: None,
+            maps_keys: true,
+            counting: None,
+            limits,
+        };
+        job.record(&|recording, sort| {
+            samplesort::record(recording, sort, &Tuning::cpu(), limits);
+        })
+    };
+    [whole, segmented, three, segments_of_three]
+        .iter()
+        .map(record)
+        .collect()
+}
+
+/// Radix sorts of packed keys: argsorts, and keys with their indices, with less workgroup memory and
+/// with more.
+fn digit_sorts(key: KeyType, order: Order) -> Vec<Recording> {
+    let tuning = Tuning {
+        tile: 1024,
+        merged: 0,
+        ..Tuning::cpu()
+    };
+    let sorts = [
+        (16, 9003, Output::None, 32 << 10),
+        (8, 9001, Output::InPlace, 32 << 10),
+        (16, 16_500, Output::None, 48 << 10),
+        (8, 16_400, Output::InPlace, 48 << 10),
+    ];
+    let recording = |(bits, len, output, workgroup_bytes)| {
+        let limits = DeviceLimits {
+            keys_per_dispatch: 4096,
+            workgroups: 2,
+            workgroup_bytes,
+            ..LIMITS
+        };
+        let layout = SortLayout {
+            bits: Some(bits),
+            indices: Some(0),
+            output,
+            count_at: Some(1),
+            ..SortLayout::default()
+        };
+        let job = LayoutSort {
+            len: len + 90,
+            key,
+            order,
+            layout: &layout,
+            ranks: None,
+            maps_keys: true,
+            counting: Some(&tuning),
+            limits: &limits,
+        };
+        let mut recording = job.record(&|recording, sort| {
+            samplesort::record(recording, sort, &tuning, &limits);
+        });
+        recording.len = len;
+        recording
+    };
+    sorts.into_iter().map(recording).collect()
 }
 
 /// Sorts that merge two sorted parts of the keys: together, they use every kernel of merges.

@@ -29,6 +29,8 @@ pub(super) fn top_k(key: KeyType, order: Order) -> Vec<Recording> {
             first: 0,
             stride: 1,
             bits: None,
+            low: 0,
+            unused: 0,
             output: written.keys.then_some(0),
             indices: written.indices.then_some(0),
         };
