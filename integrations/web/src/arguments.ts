@@ -176,6 +176,7 @@ export const isJob = object({
   length: whole(0, Infinity),
   descending: optional(isBoolean),
   field: optional(isField),
+  bits: optional(array(whole(), 2)),
   comparator: optional((value, name) => {
     if (typeof value !== 'string') {
       const more = typeof value === 'function' ? ': the GPU runs no JavaScript' : '';

@@ -36,7 +36,7 @@ export class TooLargeError extends SortError {}
 /**
  * An argument is not valid, and the message says which one: `InvalidArgument`, `InvalidOption`,
  * `LengthsDiffer`, `Comparator`, `BufferTooSmall`, `BufferUsage`, `SameBuffer`, `Offset`,
- * `NotInOrder`, `NoCells`.
+ * `NotInOrder`, `NoCells`, `NoBits`.
  */
 export class InvalidArgumentError extends SortError {}
 

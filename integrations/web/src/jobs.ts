@@ -42,6 +42,11 @@ interface Keyed {
   type: KeyType;
   /** Where a key is in its struct, in bytes. The structs are what moves. */
   field?: { stride: number; offset: number };
+  /**
+   * Only these bits of `u32` keys count, from the first to before the second: keys that differ in
+   * others alone keep their order. At most 16 bits are sorted faster.
+   */
+  bits?: [number, number];
   comparator?: undefined;
 }
 
@@ -53,6 +58,7 @@ interface Compared extends Without<FoundPart> {
   comparator: string;
   type?: undefined;
   field?: undefined;
+  bits?: undefined;
   segments?: undefined;
 }
 
@@ -231,7 +237,7 @@ class Buffers {
 }
 
 export function describeSort(job: SortJob): Description {
-  const { type, length, descending, field, comparator, keepKeys, sorted } = job;
+  const { type, length, descending, field, bits, comparator, keepKeys, sorted } = job;
   const { payload = [], values, top, range, segments, startsOf } = job;
   const { runs, unique, lowerBound, upperBound } = job;
   const alternatives = { top, range, runs, unique, lowerBound, upperBound };
@@ -251,7 +257,7 @@ export function describeSort(job: SortJob): Description {
   const [run, search] = [runs ? 'runs' : 'unique', lowerBound ? 'lowerBound' : 'upperBound'];
   const searched = lowerBound ?? upperBound;
   return buffers.describe({
-    type, length, descending, field, comparator, keepKeys, sorted,
+    type, length, descending, field, bits, comparator, keepKeys, sorted,
     keys: buffers.range('keys', job.keys),
     output: buffers.range('output', job.output),
     indices: buffers.range('values', job.indices, 'indices'),

@@ -300,6 +300,10 @@ export async function jobs() {
   await run({ keys: structs, type: 'f32', length: 3, field: { stride: 8, offset: 4 } });
   await expect(structs, [1, -9, 2, 0.5, 0, 9], 'a field of structs', Float32Array);
 
+  keys = buffers.upload(Uint32Array.of(0x109, 0x003, 0x101, 0x105));
+  await run({ keys, length: 4, bits: [8, 9] });
+  await expect(keys, [0x003, 0x109, 0x101, 0x105], 'one bit');
+
   const comparator = `struct Point { x: f32, y: f32 }
     fn precedes(a: Point, b: Point) -> bool { return a.x > b.x; }`;
   const sort = await sorter.prepare({ keys: structs, length: 3, comparator });
@@ -314,6 +318,11 @@ export async function jobs() {
 
   const many = Uint32Array.from({ length: 50_000 }, (_, i) => (i * 7919) % 50_000);
   keys = buffers.upload(many);
+  const order = buffers.upload(new Uint32Array(50_000));
+  await run({ keys, keepKeys: true, indices: order, length: 50_000, bits: [4, 16] });
+  const byBits = Uint32Array.from(many.keys());
+  byBits.sort((a, b) => (many[a] >>> 4) - (many[b] >>> 4) || a - b);
+  await expect(order, byBits, 'many by bits');
   await run({ keys, length: 50_000, top: 100 });
   const first = await buffers.download(keys, Uint32Array);
   same(first.slice(0, 100), Uint32Array.from({ length: 100 }, (_, i) => i), 'the first 100');
@@ -395,6 +404,8 @@ export async function found() {
   await message('BufferTooSmall', { unique: { count, keys: other } }, 'unique.keys has 4 bytes');
   await message('SameBuffer', { unique: { count: keys, keys: other } }, 'keys and unique.count');
   await message('NoCells', { startsOf: { table: other, cells: 0 } }, 'startsOf');
+  await message('NoBits', { bits: [0, 8] }, 'u32 keys, not of f32');
+  await message('InvalidOption', { type: 'u32', bits: [8, 33] }, 'bits[1] is 33');
   await message('NotInOrder', { top: 1, runs: { count } }, 'only some ranks are sorted');
   const search = { needles: other, count: 1, places: count };
   const both = { lowerBound: search, upperBound: search };

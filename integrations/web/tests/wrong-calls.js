@@ -119,6 +119,10 @@ function places({ Sorter, requestDevice }, sorter, buffers, sort) {
   part('field.stride', (stride) => ({ field: { stride, offset: 0 } }));
   part('field.offset', (offset) => ({ length: 1, field: { stride: 8, offset } }),
     (value) => value === 0);
+  part('bits', (bits) => ({ bits }),
+    (value) => unset(value) || Array.isArray(value) && 0 in value && value.length === 2);
+  part('bits[0]', (start) => ({ bits: [start, 3] }), (value) => value === 0 || value === 1);
+  part('bits[1]', (end) => ({ bits: [0, end] }), (value) => value === 1);
   part('payload', (payload) => ({ payload }),
     (value) => unset(value) || Array.isArray(value) && value.length === 0);
   part('payload[0]', (value) => ({ payload: [value] }));

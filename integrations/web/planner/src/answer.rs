@@ -139,6 +139,8 @@ pub(crate) fn message(error: &Error, names: &Names) -> String {
                 "offset of the key" => "field.offset",
                 "start of the range" => "range[0]",
                 "end of the range" => "range[1]",
+                "start of the bits of a key" => "bits[0]",
+                "end of the bits of a key" => "bits[1]",
                 other => other,
             };
             format!("{name} is {value}, but must be {allowed}")

@@ -127,6 +127,7 @@ pub(crate) struct Job {
     #[serde(default)]
     descending: bool,
     field: Option<FieldAt>,
+    bits: Option<[u32; 2]>,
     /// WGSL of a comparator, in place of the key.
     comparator: Option<String>,
     output: Option<BufferRange>,
@@ -270,6 +271,9 @@ impl Job {
                 (key_type(key)?, field)
             }
         };
+        if comparator.is_some() && self.bits.is_some() {
+            return invalid("a job with a comparator has no bits");
+        }
         // A comparator or a range of each segment would need another sort.
         if self.segments.is_some() && (comparator.is_some() || self.range.is_some()) {
             return invalid("segments combine with none of comparator, range and top");
@@ -317,6 +321,7 @@ impl Job {
             range: self.range.map(|[start, end]| Range { start, end }),
             count: self.count,
             segments: self.segments.map(|of| (of.offsets, of.count)),
+            bits: self.bits.map(|[start, end]| Range { start, end }),
             is_sorted: self.sorted,
             runs,
             cells: self.starts_of.map(|of| (of.table, of.cells)),
