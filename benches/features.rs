@@ -10,10 +10,12 @@
 //! each timed sort the device sorts other keys, since an idle device lowers its clock. Times are
 //! medians of whole sorts in one compute pass, by the device's timestamps if it has them.
 
+use std::ops::Range;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
-    CompactJob, Comparator, Detail, Error, Field, KeyType, Keys, MergeJob, Options, Payload,
-    PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob, Sorter, TopKJob, WideKey, wgpu,
+    CompactJob, Comparator, Detail, Error, Field, KeyField, KeyType, Keys, MergeJob, Options,
+    Order, Payload, PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob, Sorter, TopKJob,
+    WideKey, wgpu,
 };
 
 /// Timed runs of each kind. One untimed run precedes them.
@@ -148,6 +150,12 @@ const KINDS: &[Kind] = &[
     ("structs of 16 bytes by a field, out of place", |s, b| {
         s.prepare(&by_field(b).output(&b.sorted_rows))
     }),
+    ("structs of 16 bytes by two fields", |s, b| {
+        s.prepare(&two_fields(b))
+    }),
+    ("structs of 16 bytes by two fields, out of place", |s, b| {
+        s.prepare(&two_fields(b).output(&b.sorted_rows))
+    }),
     ("u8", |s, b| s.prepare(&packed(b, KeyType::U8))),
     ("f16", |s, b| s.prepare(&packed(b, KeyType::F16))),
     ("f16, argsort", |s, b| {
@@ -156,6 +164,16 @@ const KINDS: &[Kind] = &[
     ("f16, keys and indices", |s, b| {
         s.prepare(&packed(b, KeyType::F16).indices(&b.values))
     }),
+    ("key-value, by 16 bits", |s, b| {
+        s.prepare(&by_bits(b, 0..16).values(&b.values))
+    }),
+    ("argsort, by 16 bits", |s, b| {
+        s.prepare(&by_bits(b, 0..16).indices(&b.values).keep_keys())
+    }),
+    ("argsort, by 20 bits", |s, b| {
+        s.prepare(&by_bits(b, 0..20).indices(&b.values).keep_keys())
+    }),
+    ("keys, by 16 bits", |s, b| s.prepare(&by_bits(b, 0..16))),
     ("1000 segments", |s, b| {
         s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.few))
     }),
@@ -271,6 +289,19 @@ fn cells(buffers: &Buffers) -> SortJob<'_> {
 
 fn in_order(buffers: &Buffers) -> SortJob<'_> {
     SortJob::of_sorted(Keys::new(&buffers.in_order, KeyType::U32), buffers.len)
+}
+
+fn two_fields(b: &Buffers) -> SortJob<'_> {
+    let field = |offset, key, order| KeyField { offset, key, order };
+    let fields = [
+        field(0, KeyType::U32, Order::Ascending),
+        field(4, KeyType::F32, Order::Descending),
+    ];
+    SortJob::new(Keys::fields(&b.rows, 16, &fields), b.len)
+}
+
+fn by_bits(b: &Buffers, bits: Range<u32>) -> SortJob<'_> {
+    SortJob::new(Keys::new(&b.keys, KeyType::U32).bits(bits), b.len)
 }
 
 fn packed(buffers: &Buffers, key: KeyType) -> SortJob<'_> {
