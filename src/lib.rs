@@ -80,8 +80,9 @@
 //!
 //! # Not supported
 //!
-//! - Runs of structs by a comparator, and within segments; keys of runs by [some bits](Keys::bits)
-//!   or [fields](Keys::fields).
+//! - Runs of structs by a comparator, and within segments. By [some bits](Keys::bits) runs have no
+//!   keys, and no other keys are looked for; by several [fields](Keys::fields) there are only
+//!   starts and lengths of runs, of structs that are kept.
 //! - Keys of more than 64 bits but by a comparator.
 //! - A partial sort of each segment in place: [`TopKJob`] writes the first k records of each to
 //!   another buffer, for k up to 1024, and all else sorts segments as a whole.

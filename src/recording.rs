@@ -452,7 +452,8 @@ pub struct Recording {
     pub steps: Vec<Step>,
     /// Bytes of every scratch buffer: not of [`Buffer::Parameters`], nor of the user buffers
     /// [`Buffer::Keys`], [`Buffer::Output`], [`Buffer::Values`], [`Buffer::Payload`],
-    /// [`Buffer::PayloadOutput`], [`Buffer::Count`], [`Buffer::Offsets`] and [`Buffer::Colors`],
+    /// [`Buffer::PayloadOutput`], [`Buffer::Count`], [`Buffer::Offsets`], [`Buffer::Colors`],
+    /// [`Buffer::SecondKeys`] and [`Buffer::SecondCount`],
     /// nor of [`Buffer::OutOfOrder`] and what is found among sorted keys if the user owns it.
     pub buffers: BTreeMap<Buffer, u64>,
 }

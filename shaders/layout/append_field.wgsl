@@ -4,8 +4,8 @@
 // their keys.
 //
 // `source`: see load.wgsl, for the field. `destination`: the composed records, of params.words
-// words: a key of one or two words, low word first. The upper word may be a segment instead.
-// Other bits of the key move up, where params.source_stride words are the key's.
+// words. Of these, params.source_stride words are the key, low word first; above a key of one word
+// there may be a segment. The bits that the key has move up.
 //
 // A lane encodes 8 keys, LANES apart.
 //

@@ -22,9 +22,9 @@ struct Params {
     segments: u32,
     segments_power: u32,
     offsets_first: u32,
-    // Words of a sorted record, to decode.
+    // Words of a sorted record, to decode; or of a composed record's key, to append a field.
     source_stride: u32,
-    // Words of a row to move, or the number of words to clear.
+    // Words of a row to move, or of a composed record; or the number of words to clear.
     words: u32,
     // The first words of the rows to move.
     source_first: u32,

@@ -1,8 +1,8 @@
 // The segments: the first record of one, and the number of its records, at most LONGEST. Whatever
 // the offsets are, it is within all records.
 //
-// If params.segment_len is not 0, they are rows of so many records, one after the other, and nothing
-// is read. Otherwise
+// If params.segment_len is not 0, they are rows of so many records, one after the other, and
+// nothing is read. Otherwise
 //
 // `offsets`: from word offsets_first on, the first record of each of params.segments segments. One
 // ends where the next begins. If the next begins before it, it is empty. Of a longer one, the first

@@ -227,7 +227,7 @@ fn compile(
         // exception: its packed keys have no more bits than its table has words for. Its sums are
         // only compared with ranks. In the radix sort, a digit of 8 bits is an index of 256 counts;
         // a record's place in its tile depends on counts of what was read of that tile, and its
-        // index in the target is clamped.
+        // index in the target is clamped. In the top k, the bin of a key is limited to 256 counts.
         //
         // Mergesorts: indices into key buffers are compared with the ends of runs. These are
         // parameters, or they are read from a table and clamped, to the length and to one another.
@@ -243,6 +243,11 @@ fn compile(
         //
         // After a sort: rows are gathered by the values of sorted records, which `layout/row.wgsl`
         // clamps. Offsets of segments only determine the segment of a record.
+        //
+        // Top k: a segment is clamped to the records, and to 2^20 of them. Places in workgroup
+        // memory are compared with its cells, and there are at most four rounds for each word of a
+        // record. Merges: counts are clamped to the capacities, splits to the counts, and what a
+        // tile takes of each input to its own size.
         //
         // Prefix sums: indices into the user's buffers are compared with the end of a tile, which
         // is at most the length. A color is an index only if it is below `colors`, which is at most

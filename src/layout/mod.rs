@@ -220,8 +220,8 @@ impl SortLayout {
     }
 
     /// The buffers of keys and values that a radix sort reads and writes in place: contiguous keys
-    /// of which some bits count, and one value or index for each. Keys alone have indices in scratch
-    /// memory.
+    /// of which some bits count, and one value or index for each. Keys alone have indices in
+    /// scratch memory.
     fn digit_pairs(&self) -> Option<Records> {
         let is_plain =
             self.selected.is_some() && self.has_plain_words() && self.output == Output::InPlace;

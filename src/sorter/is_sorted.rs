@@ -13,7 +13,8 @@ impl Sorter {
     /// Returns the length of the longest sorted prefix of the first `len` keys in a GPU buffer:
     /// `len` if all are sorted. Blocks. O(n) time, one pass over the keys.
     ///
-    /// Keys may have any type, and may be packed or [strided](Keys::strided).
+    /// Keys may have any type, and may be packed or [strided](Keys::strided). Those of
+    /// [several fields](Keys::fields) are composed in scratch memory first, of 8 or 12 bytes each.
     /// [`prepare_is_sorted`](Self::prepare_is_sorted) leaves the result on the GPU.
     ///
     /// # Errors
@@ -74,7 +75,8 @@ impl Sorter {
     /// The check writes the maximum of its result and the previous value of that word. Clear the
     /// word before, by [`wgpu::CommandEncoder::clear_buffer`]. If several checks share a word, it
     /// is 0 only if all found their keys sorted. O(n) time, one pass over the keys, no scratch
-    /// memory.
+    /// memory, but for keys of [several fields](Keys::fields): as
+    /// [`is_sorted_until`](Self::is_sorted_until) says.
     ///
     /// # Errors
     ///

@@ -46,9 +46,11 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// All of these combine. What does not, a partial sort or a comparator with segments, has no
 /// method. Only what is found among sorted keys needs keys that are all in order: not with a
-/// comparator, and not with a range of ranks.
+/// comparator, and not with a range of ranks. By some [bits](Keys::bits), or several
+/// [fields](Keys::fields), not all of it is found.
 ///
-/// A sort takes O(n log n) time, and by at most 16 bits O(n). It is stable but for
+/// A sort takes O(n log n) time, and one of packed keys, or by at most 16 bits, O(n). It is stable
+/// but for
 /// [`values`](Self::values). Every buffer needs the usage `STORAGE`, and must be another one:
 /// a buffer cannot be given twice.
 ///
@@ -57,13 +59,14 @@ use std::sync::{Mutex, PoisonError};
 /// [`Sorter::scratch_size`](crate::Sorter::scratch_size) computes it. It is at most 16 MiB and
 ///
 /// - 1.15 times the bytes of the keys, and of [`values`](Self::values) or
-///   [`indices`](Self::indices), where keys of 32 or 64 bits are sorted in place, or keys alone out
-///   of place, and all ranges begin at a multiple of 256 bytes;
+///   [`indices`](Self::indices), where whole keys of 32 or 64 bits are sorted in place, or alone
+///   out of place, and all ranges begin at a multiple of 256 bytes;
 /// - half a mebibyte for packed keys alone, if they are more than a
 ///   [few tiles](crate::Tuning::merged);
 /// - otherwise 2.5 times the composed records, plus the largest in-place payload buffer.
 ///   A composed record is a key of 4 or 8 bytes (packed keys: 4), 4 bytes more
-///   with segments, and 4 for the index if there is payload. With a comparator it is the index.
+///   with segments, and 4 for the index if there is payload. Keys of which some bits count, and
+///   structs, are payload. With a comparator it is the index.
 ///
 /// Runs take a bit for each record and a KiB for 2^20 of them; their lengths or first rows without
 /// their starts 4 bytes per record more, and their packed keys up to 256 KiB. Cells take two KiB for
@@ -75,8 +78,9 @@ use std::sync::{Mutex, PoisonError};
 /// is encoded to scratch memory, sorted there as words, and decoded: two dispatches more, each one
 /// pass over the keys. With payload the keys are sorted with their indices (an argsort), and each
 /// payload is gathered by these: one dispatch out of place, two in place. An argsort of segments of
-/// 64-bit keys takes two passes. Of many keys of which at most 16 bits count, a radix sort writes the
-/// indices, or moves keys and values, in two passes by digits.
+/// 64-bit keys takes two passes. Of more than a few tiles of keys of which at most 16 bits count, a
+/// radix sort writes the indices, or moves keys and values, in two passes by digits: not within
+/// segments, and where a device has 27 KiB of workgroup memory.
 ///
 /// # Examples
 ///
@@ -203,8 +207,8 @@ impl<'a> Keys<'a> {
     ///
     /// The fields have at most 64 bits together, and each has a type and a direction of its own. A
     /// struct has `stride` bytes, a multiple of 4 and of each field's size. The sort is stable. It
-    /// takes the time of a sort by one key of 32 or 64 bits, and of a pass for each field. For other
-    /// orders, or more bits, there is [`SortJob::by`].
+    /// takes the time of a sort by one key of 32 or 64 bits, and of a pass over the fields. For
+    /// other orders, or more bits, there is [`SortJob::by`].
     ///
     /// The runs of structs with equal fields can be found if the structs are
     /// [kept](SortJob::keep_keys): their starts and lengths.
@@ -265,12 +269,12 @@ impl<'a> Keys<'a> {
     /// equal, and keep their order.
     ///
     /// Bit 0 is the least significant one. Whole keys are moved. Sorts by at most 16 bits, and those
-    /// of keys of 8 and 16 bits, take a short path if there are many records: two passes by digits,
-    /// which compare nothing. For keys of 64 bits, select bits of a half: of a
+    /// of keys of 8 and 16 bits with payload, take a short path if there are many records: two
+    /// passes by digits, which compare nothing. For keys of 64 bits, select bits of a half: of a
     /// [field](Self::strided) of 32 bits with a stride of 8 bytes.
     ///
-    /// Non-negative floats have the order of their bits as unsigned numbers. So the upper 16 bits of
-    /// depths are often enough to draw in their order.
+    /// Non-negative floats have the order of their bits as unsigned numbers. So the upper 16 bits
+    /// of depths are often enough to draw in their order.
     ///
     /// What is found among sorted keys is found by these bits, too: [runs](SortJob::runs) of keys
     /// whose bits are equal, [cells](SortJob::starts_of) numbered by them. Keys of runs are not
@@ -280,8 +284,8 @@ impl<'a> Keys<'a> {
     ///
     /// [`Error::NoBits`](crate::Error::NoBits) from
     /// [`Sorter::prepare`](crate::Sorter::prepare) for keys other than `u32`;
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) if the range is empty or ends after bit
-    /// 31.
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) if the range is empty or ends after
+    /// bit 31, and for keys of [several fields](Self::fields).
     ///
     /// # Examples
     ///

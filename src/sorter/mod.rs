@@ -312,8 +312,9 @@ impl Sorter {
     /// first run of a kernel. [`scratch_size`](Self::scratch_size) gives the scratch memory.
     ///
     /// The engine is [`Options::engine`] for keys alone. Payload, segments, a comparator and
-    /// [`len_from`](SortJob::len_from) always use the sample sort. Many packed keys alone use a
-    /// counting sort; with payload, or by at most 16 [bits](crate::Keys::bits), a radix sort.
+    /// [`len_from`](SortJob::len_from) use the sample sort in any case. Two sorts have steps of
+    /// their own: many packed keys alone a counting sort; with payload, or by at most 16
+    /// [bits](crate::Keys::bits), a radix sort.
     ///
     /// # Errors
     ///

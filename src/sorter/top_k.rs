@@ -135,8 +135,9 @@ impl<'a> TopKJob<'a> {
         self
     }
 
-    /// Writes the keys: rows of k. Keys of 8 and 16 bits are not written, only their
-    /// [indices](Self::indices). Of structs, the keys alone are written.
+    /// Writes the keys: rows of k. Keys of 8 and 16 bits, and those of which some
+    /// [bits](Keys::bits) count, are not written, only their [indices](Self::indices). Of structs,
+    /// the keys alone are written.
     ///
     /// # Examples
     ///
@@ -161,8 +162,9 @@ impl<'a> TopKJob<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] if k is 0 or above 1024, if rows are longer than 2^20, or for keys
-    /// of 8 or 16 bits that are to be written; [`Error::TooLarge`], [`Error::BufferTooSmall`],
+    /// [`Error::InvalidOption`] if k is 0 or above 1024, if rows are longer than 2^20, for keys of
+    /// [several fields](Keys::fields), or for keys of 8 or 16 bits, or of which some bits count,
+    /// that are to be written; [`Error::TooLarge`], [`Error::BufferTooSmall`],
     /// [`Error::BufferUsage`] (every buffer needs `STORAGE`), [`Error::Offset`],
     /// [`Error::BindingTooLarge`], [`Error::SameBuffer`], [`Error::WorkgroupMemory`],
     /// [`Error::OutOfMemory`], [`Error::Device`].
@@ -221,7 +223,8 @@ impl<'a> TopKJob<'a> {
         let read = self.read.layout(limit)?;
         if !read.fields.is_empty() {
             let fields = read.fields.len() as u64;
-            return Err(invalid("fields of a key", fields, "one"));
+            let allowed = "none: make a key of one field by Keys::strided";
+            return Err(invalid("fields of a key", fields, allowed));
         }
         let bits = read.key_bits();
         if self.output.is_some() && bits < 32 {

@@ -403,7 +403,8 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
     for (kernel, report) in reports() {
         let label = kernel.label();
         // Samples, splitters, segments of a gathered tile, and gathered rows are read from
-        // scattered addresses, and the records of a digit are written there. The segments of a top k begin anywhere.
+        // scattered addresses, and the records of a digit are written there. The segments of a
+        // top k begin anywhere.
         let of_samplesort = ["samplesort.sort", "samplesort.count"];
         let sorts = of_samplesort.iter().any(|name| kernel.is(name));
         let picks = [

@@ -115,8 +115,8 @@ interface Cells extends Without<'top' | 'range' | 'segments'> {
 }
 
 /**
- * Runs of equal keys: of those with all bits equal. Each buffer but the number has room for as many
- * runs as there are records.
+ * Runs of equal keys: of those with all bits equal that count. Each buffer but the number has room
+ * for as many runs as there are records.
  */
 interface InRuns extends Without<'unique'> {
   /** Writes their number, a u32, and on request the first rank, the length and the key of each. */

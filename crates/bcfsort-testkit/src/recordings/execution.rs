@@ -70,8 +70,8 @@ pub struct Execution<'a> {
 
 impl<'a> Execution<'a> {
     /// Makes the recording's buffers. `keys` are the words of the keys; the payload is 0, 1, 2 and
-    /// so on. An indirect count is the recording's length. A segmented sort has one segment, and a top
-    /// k two.
+    /// so on. An indirect count is the recording's length. A segmented sort has one segment, and a
+    /// top k two.
     #[must_use]
     pub fn new(recording: &'a Recording, keys: &[u32], config: Config) -> Self {
         let mut execution = Self {

@@ -30,8 +30,8 @@ use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 /// kernels of the default sorts run on two tiles or more: several runs, the last one ragged;
 /// deterministic and pivot buckets; merges in one dispatch and in several; grids of one row and of
 /// two. The other sorts are each base case, the paper's baselines, the sample sort of keys and of
-/// keys with their indices, the layouts around sorts of words, and the top k of segments. Each sorts a few thousand keys,
-/// [`Recording::len`].
+/// keys with their indices, the layouts around sorts of words, and the top k of segments. Each
+/// sorts a few thousand keys, [`Recording::len`].
 ///
 /// No kernel depends on the key type or on the order: there is only one sort for those outside the
 /// [`REPRESENTATIVES`].
@@ -625,8 +625,8 @@ fn found(words: u32, order: Order) -> Vec<Recording> {
     all
 }
 
-/// Sorts by unsigned keys of so many words whose halves, or quarters, are given as fields: in place,
-/// and in segments.
+/// Sorts by unsigned keys of so many words whose halves, or quarters, are given as fields: in
+/// place, and in segments.
 fn sorts_of_fields(words: u32, order: Order, limits: &DeviceLimits) -> Vec<Recording> {
     let (key, half, bits) = match words {
         1 => (KeyType::U32, KeyType::U16, 16),
@@ -690,8 +690,8 @@ fn sorts_of_fields(words: u32, order: Order, limits: &DeviceLimits) -> Vec<Recor
         .collect()
 }
 
-/// Radix sorts of packed keys: argsorts, and keys with their indices, with less workgroup memory and
-/// with more.
+/// Radix sorts of packed keys: argsorts, and keys with their indices, with less workgroup memory
+/// and with more.
 fn digit_sorts(key: KeyType, order: Order) -> Vec<Recording> {
     let tuning = Tuning {
         tile: 1024,
