@@ -387,7 +387,7 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
     let mut in_order = noise(len);
     let needles: Vec<u32> = in_order.iter().step_by(4).map(|&key| !key).collect();
     let cell_numbers: Vec<u32> = (in_order.iter())
-        .map(|&key| (u64::from(key) * len >> 32) as u32)
+        .map(|&key| ((u64::from(key) * len) >> 32) as u32)
         .collect();
     let flags: Vec<u32> = in_order.iter().map(|key| key >> 31).collect();
     let bytes: Vec<u32> = (in_order.iter().take((len / 4) as usize))
