@@ -11,13 +11,14 @@
 @group(0) @binding(4) var<storage, read> offsets: array<u32>;
 
 fn segment_at(row: u32) -> vec2<u32> {
-    if params.segment_len > 0u {
-        return vec2<u32>(row * params.segment_len, params.segment_len);
+    var segment = vec2<u32>(row * params.segment_len, params.segment_len);
+    if params.segment_len == 0u {
+        let first = min(offsets[params.offsets_first + row], params.len);
+        var end = params.len;
+        if row + 1u < params.segments {
+            end = min(offsets[params.offsets_first + row + 1u], params.len);
+        }
+        segment = vec2<u32>(first, min(max(end, first) - first, LONGEST));
     }
-    let first = min(offsets[params.offsets_first + row], params.len);
-    var end = params.len;
-    if row + 1u < params.segments {
-        end = min(offsets[params.offsets_first + row + 1u], params.len);
-    }
-    return vec2<u32>(first, min(max(end, first) - first, LONGEST));
+    return segment;
 }

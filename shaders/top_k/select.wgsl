@@ -14,9 +14,11 @@
 //    candidates of each bin. Those of the bin that has the k-th record are the next candidates.
 //    Rounds end when the records up to the last candidate fit into params.room. Since no two
 //    records are equal, that is after 4 rounds for each word at the latest; mostly, after one.
+//    If IDLE_ROUNDS is 1, the others follow without effect: FXC takes no barrier in a loop that
+//    workgroup memory ends.
 // 2. The records up to the last candidate go to workgroup memory, in an order that depends on
 //    nothing but the input.
-// 3. A bitonic sort of as many cells as the next power of two.
+// 3. A bitonic sort of as many cells as a power of two, at least those.
 //
 // Each lane keeps its EACH records in registers. The keys of a segment with more than PART records
 // are read again whenever they are needed: two times in a round, and two times at the end.
@@ -97,9 +99,11 @@ fn main(
     var up_to = len;
     fetch(lane, segment, 0u);
     for (var round = 0u; round < ROUNDS; round++) {
-        if up_to <= params.room {
+        let is_done = up_to <= params.room;
+        if is_done & (IDLE_ROUNDS == 0u) {
             break;
         }
+        let end = select(len, 0u, is_done);
         atomicStore(&histogram[lane], 0u);
         if lane < 16u {
             atomicStore(&bounds[lane], select(0u, MOST, lane < 8u));
@@ -111,7 +115,7 @@ fn main(
         let level = level_of(low, high);
         var least = MOST;
         var greatest = 0u;
-        for (var part = 0u; part < len; part += PART) {
+        for (var part = 0u; part < end; part += PART) {
             if len > PART {
                 fetch(lane, segment, part);
             }
@@ -133,7 +137,7 @@ fn main(
         let range = max(greatest, least) - least;
         // A bin has 2^shift words.
         let shift = max(32u - countLeadingZeros(range), BIN_BITS) - BIN_BITS;
-        for (var part = 0u; part < len; part += PART) {
+        for (var part = 0u; part < end; part += PART) {
             if len > PART {
                 fetch(lane, segment, part);
             }
@@ -156,16 +160,18 @@ fn main(
             chosen = vec4<u32>(lane, begin, begin + count, 0u);
         }
         let choice = workgroupUniformLoad(&chosen);
-        let offset = choice.x << shift;
-        low = with_word(low, level, least + offset);
-        let last = min(offset + ((1u << shift) - 1u), range);
-        high = with_word(high, level, least + last);
-        before = choice.y;
-        up_to = choice.z;
+        if !is_done {
+            let offset = choice.x << shift;
+            low = with_word(low, level, least + offset);
+            let last = min(offset + ((1u << shift) - 1u), range);
+            high = with_word(high, level, least + last);
+            before = choice.y;
+            up_to = choice.z;
+        }
     }
 
-    // The next power of two.
-    let size = 1u << (32u - countLeadingZeros(max(min(up_to, CELLS), 1u) - 1u));
+    // By the parameters and the segment alone: see 1.
+    let size = 1u << (32u - countLeadingZeros(min(params.room, len) - 1u));
     for (var first = 0u; first < size; first += LANES) {
         if first + lane < size {
             kept_store(first + lane, LAST);

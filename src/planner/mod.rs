@@ -57,7 +57,8 @@ const fn default_keys_per_dispatch(kind: DeviceKind) -> u32 {
 #[derive(Clone, Debug)]
 pub struct Planner {
     options: Options,
-    kind: DeviceKind,
+    /// The device's kind.
+    pub kind: DeviceKind,
     allowed: Allowed,
     /// What recordings depend on.
     pub limits: DeviceLimits,

@@ -6,7 +6,7 @@ use crate::gpu::binding::{self, BufferRange, ToBinding};
 use crate::job::{BufferSort, check_bound};
 use crate::order::Order;
 use crate::recording::{Buffer, Recording};
-use crate::top_k::kernels::{CELLS, LONGEST};
+use crate::top_k::kernels::{CELLS, LONGEST, Rounds};
 use crate::top_k::{Segments, TopKLayout, record_top_k};
 
 /// The first k records of each segment, in order: top-k of each row of a matrix, as in retrieval.
@@ -253,6 +253,7 @@ impl<'a> TopKJob<'a> {
             low: read.selected.as_ref().map_or(0, |bits| bits.start),
             unused: 32 - bits,
             output: first(BufferRole::Output, &self.output, key.bytes())?,
+            rounds: Rounds::of(planner.kind),
             indices: first(BufferRole::Indices, &self.indices, 4)?,
         };
         let of = (key.widened(), self.read.order);

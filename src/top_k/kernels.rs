@@ -1,5 +1,6 @@
 //! The kernels of the top k of segments: `shaders/top_k`.
 
+use crate::device::DeviceKind;
 use crate::key::KeyType;
 use crate::shader::{Conflicts, Definition, Kernel, Piece, parameters, wgsl};
 
@@ -49,23 +50,50 @@ impl Written {
     }
 }
 
+/// The rounds that a workgroup runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// Until few enough records are left: mostly one.
+    Needed,
+    /// As many as there can be, for FXC.
+    All,
+}
+
+impl Rounds {
+    /// The faster ones that this device's compiler takes.
+    #[must_use]
+    pub const fn of(kind: DeviceKind) -> Self {
+        if kind.has_fxc {
+            Self::All
+        } else {
+            Self::Needed
+        }
+    }
+}
+
 /// Every kernel.
 #[must_use]
 pub fn all() -> Vec<Kernel> {
     let mut all = Vec::new();
-    for words in [1, 2] {
-        all.extend(Written::ALL.map(|written| select(words, written)));
+    for rounds in [Rounds::Needed, Rounds::All] {
+        for words in [1, 2] {
+            all.extend(Written::ALL.map(|written| select(words, written, rounds)));
+        }
     }
     all
 }
 
 /// The top k of segments by keys of `words` words.
 #[must_use]
-pub fn select(words: u32, written: Written) -> Kernel {
-    let name = match (written.keys, written.indices) {
-        (true, false) => "top_k.select.keys",
-        (false, _) => "top_k.select.indices",
-        (true, true) => "top_k.select",
+pub fn select(words: u32, written: Written, rounds: Rounds) -> Kernel {
+    let written_name = match (written.keys, written.indices) {
+        (true, false) => ".keys",
+        (false, _) => ".indices",
+        (true, true) => "",
+    };
+    let rounds_name = match rounds {
+        Rounds::Needed => "",
+        Rounds::All => ".all_rounds",
     };
     let (key, variant) = match words {
         1 => (KeyType::U32, ".1w"),
@@ -109,7 +137,7 @@ pub fn select(words: u32, written: Written) -> Kernel {
     ];
     let scan = LANES + LANES / 32 + 32;
     Definition {
-        name: name.into(),
+        name: format!("top_k.select{written_name}{rounds_name}").into(),
         variant,
         key,
         constants: vec![
@@ -119,6 +147,7 @@ pub fn select(words: u32, written: Written) -> Kernel {
             ("EACH", EACH),
             ("CELLS", CELLS),
             ("LONGEST", LONGEST),
+            ("IDLE_ROUNDS", u32::from(rounds == Rounds::All)),
         ],
         pieces: texts.into_iter().map(Piece::File).collect(),
         parameters: TopKParams::default().into(),

@@ -1,6 +1,6 @@
 //! The dispatches of the top k of segments.
 
-use super::kernels::{self, CELLS, TopKParams, Written};
+use super::kernels::{self, CELLS, Rounds, TopKParams, Written};
 use crate::device::{DeviceLimits, grid, parts};
 use crate::key::KeyType;
 use crate::order::Order;
@@ -37,6 +37,8 @@ pub struct TopKLayout {
     pub unused: u32,
     /// The index of the first key in [`Buffer::Output`], if keys are written.
     pub output: Option<u32>,
+    /// The rounds that a workgroup runs.
+    pub rounds: Rounds,
     /// The first word of the indices in [`Buffer::Values`], if indices are written.
     pub indices: Option<u32>,
 }
@@ -96,7 +98,7 @@ pub fn record_top_k(
         Some(("offsets", offsets)),
     ];
     let bindings: Vec<_> = bindings.into_iter().flatten().collect();
-    let kernel = kernels::select(key.words(), written);
+    let kernel = kernels::select(key.words(), written, layout.rounds);
     // Of a segment, only the mean length is known.
     let each = len.div_ceil(layout.count);
     for (first, end) in parts(layout.count, each, limits) {

@@ -5,6 +5,7 @@ use bcfsort_testkit::all_cases;
 use bcfsort_testkit::recordings::{Execution, unexpected};
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::recording::Buffer;
+use wgpu_bcfsort::internals::top_k::kernels::Rounds;
 use wgpu_bcfsort::internals::top_k::{Segments, TopKLayout, record_top_k};
 use wgpu_bcfsort::{KeyType, Order};
 use wgsl_lockstep::Config;
@@ -77,9 +78,14 @@ impl Case {
     }
 
     fn check(&self) {
+        self.check_with(Rounds::Needed);
+        self.check_with(Rounds::All);
+    }
+
+    fn check_with(&self, rounds: Rounds) {
         let Self { bits, k, .. } = *self;
         let what = format!(
-            "{} of {bits} bits, {:?}, top {k} of {:?}, {:x}",
+            "{} of {bits} bits, {:?}, top {k} of {:?}, {:x}, rounds: {rounds:?}",
             self.key, self.order, self.offsets, self.differ
         );
         let mask = u64::MAX >> (64 - bits);
@@ -111,6 +117,7 @@ impl Case {
             bits: (bits < 32).then_some(bits),
             low: 0,
             unused: 32_u32.saturating_sub(bits),
+            rounds,
             output: self.written.0.then_some(3),
             indices: self.written.1.then_some(1),
         };

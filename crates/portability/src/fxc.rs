@@ -16,6 +16,9 @@ use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::mergesort::kernels::distribute;
 use wgpu_bcfsort::internals::shader::W;
 
+/// What Direct3D gives to a workgroup at the most.
+const WORKGROUP_BYTES: u32 = 32 << 10;
+
 /// The only shader model that wgpu uses FXC for.
 const MODEL: ShaderModel = ShaderModel::V5_1;
 
@@ -63,6 +66,15 @@ impl Gate for FxcGate {
                 "sort tiles with a text for each pass: FXC is slow with them, so sorts on DX12 \
                  take the compact ones",
             );
+        }
+        let kernel = &subject.kernel;
+        if kernel.workgroup_bytes() > WORKGROUP_BYTES {
+            return Some(
+                "use more workgroup memory than DX12 has, so its sorts take smaller tiles",
+            );
+        }
+        if kernel.constant("IDLE_ROUNDS") == Some(0) {
+            return Some("end loops by what is in workgroup memory: DX12 gets those of all rounds");
         }
         let warps = subject.kernel.constant("LANES").map(|lanes| lanes / W);
         let has_several_warps = subject.kernel.constant("TILES").is_some() && warps > Some(1);

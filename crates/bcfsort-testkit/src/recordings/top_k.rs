@@ -4,7 +4,7 @@ use crate::LIMITS;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::record_copy;
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
-use wgpu_bcfsort::internals::top_k::kernels::Written;
+use wgpu_bcfsort::internals::top_k::kernels::{Rounds, Written};
 use wgpu_bcfsort::internals::top_k::{Segments, TopKLayout, record_top_k};
 use wgpu_bcfsort::{KeyType, Order};
 
@@ -21,7 +21,7 @@ pub(super) fn top_k(key: KeyType, order: Order) -> Vec<Recording> {
         workgroups: 2,
         ..LIMITS
     };
-    let record = |(len, k, count, segments), written: Written| {
+    let record = |(len, k, count, segments, rounds), written: Written| {
         let layout = TopKLayout {
             k,
             count,
@@ -31,6 +31,7 @@ pub(super) fn top_k(key: KeyType, order: Order) -> Vec<Recording> {
             bits: None,
             low: 0,
             unused: 0,
+            rounds,
             output: written.keys.then_some(0),
             indices: written.indices.then_some(0),
         };
@@ -44,8 +45,10 @@ pub(super) fn top_k(key: KeyType, order: Order) -> Vec<Recording> {
         recording
     };
     let cases = [
-        (5 * 900, 70, 5, Segments::Rows(900)),
-        (4200, 600, 2, Segments::Offsets(0)),
+        (5 * 900, 70, 5, Segments::Rows(900), Rounds::Needed),
+        (4200, 600, 2, Segments::Offsets(0), Rounds::Needed),
+        (4200, 600, 2, Segments::Offsets(0), Rounds::All),
+        (3 * 1500, 30, 3, Segments::Rows(1500), Rounds::All),
     ];
     let of_case = |case| Written::ALL.map(|written| record(case, written));
     cases.into_iter().flat_map(of_case).collect()
