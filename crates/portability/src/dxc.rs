@@ -1,7 +1,7 @@
 //! The gates of DXC, the compiler that wgpu uses for DX12 if an application ships it.
 
 use crate::gate::{Gate, Subject, altered, caught};
-use crate::hlsl::{ENTRY, sound, write};
+use crate::hlsl::{ENTRY, exceeds_workgroup_memory, sound, write};
 use crate::tools;
 use hassle_rs::{Dxc, DxcOperationResult, Dxil, HassleError};
 use naga::back::hlsl::ShaderModel;
@@ -65,6 +65,10 @@ impl Gate for DxcGate {
 
     fn catches(&self) -> &'static str {
         "HLSL that DX12's compiler refuses, and DXIL that its validator refuses"
+    }
+
+    fn leaves_out(&self, subject: &Subject) -> Option<&'static str> {
+        exceeds_workgroup_memory(subject)
     }
 
     fn ready(&self) -> Result<String, String> {

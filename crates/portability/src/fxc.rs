@@ -5,7 +5,7 @@
 //! analysis differs from WGSL's.
 
 use crate::gate::{Gate, Subject, altered, caught};
-use crate::hlsl::{sound, write};
+use crate::hlsl::{exceeds_workgroup_memory, sound, write};
 use crate::tools;
 use naga::back::hlsl::ShaderModel;
 use std::io::{Read as _, Write as _};
@@ -15,9 +15,6 @@ use std::sync::{Mutex, PoisonError};
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::mergesort::kernels::distribute;
 use wgpu_bcfsort::internals::shader::W;
-
-/// What Direct3D gives to a workgroup at the most.
-const WORKGROUP_BYTES: u32 = 32 << 10;
 
 /// The only shader model that wgpu uses FXC for.
 const MODEL: ShaderModel = ShaderModel::V5_1;
@@ -67,13 +64,11 @@ impl Gate for FxcGate {
                  take the compact ones",
             );
         }
-        let kernel = &subject.kernel;
-        if kernel.workgroup_bytes() > WORKGROUP_BYTES {
-            return Some(
-                "use more workgroup memory than DX12 has, so its sorts take smaller tiles",
-            );
+        let too_large = exceeds_workgroup_memory(subject);
+        if too_large.is_some() {
+            return too_large;
         }
-        if kernel.constant("IDLE_ROUNDS") == Some(0) {
+        if subject.kernel.constant("IDLE_ROUNDS") == Some(0) {
             return Some("end loops by what is in workgroup memory: DX12 gets those of all rounds");
         }
         let warps = subject.kernel.constant("LANES").map(|lanes| lanes / W);

@@ -9,6 +9,13 @@ use wgpu_bcfsort::internals::shader::Access;
 /// The entry point. naga renames it only if HLSL reserves the name.
 pub(crate) const ENTRY: &str = "main";
 
+/// Says so if a kernel uses more workgroup memory than Direct3D gives.
+pub(crate) fn exceeds_workgroup_memory(subject: &Subject) -> Option<&'static str> {
+    const MOST: u32 = 32 << 10;
+    (subject.kernel.workgroup_bytes() > MOST)
+        .then_some("use more workgroup memory than DX12 has, so its sorts take smaller tiles")
+}
+
 /// The HLSL of a kernel: as for untrusted text (`checked`), or as for this crate's own kernels.
 pub(crate) fn write(
     subject: &Subject,
