@@ -239,6 +239,57 @@ pub struct KeyField {
     pub order: Order,
 }
 
+impl KeyField {
+    /// The fields of a `u128` in memory, whose lower half comes first, and so those of structs of 16
+    /// bytes that are one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyField, Keys, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let keys = sorter.upload(&[7_u128 << 64, u128::MAX, 9, 7 << 64 | 5])?;
+    /// let job = SortJob::new(Keys::fields(&keys, 16, &KeyField::U128), 4);
+    /// sorter.prepare(&job)?.run()?;
+    /// assert_eq!(sorter.download::<u128>(&keys)?, [9, 7 << 64, 7 << 64 | 5, u128::MAX]);
+    /// # Ok(()) }
+    /// ```
+    pub const U128: [Self; 2] = Self::halves(KeyType::U64);
+
+    /// The fields of an `i128` in memory, as [`U128`](Self::U128).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyField, Options, Order, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let mut keys = [3_i128, i128::MIN, -1];
+    /// sorter.sort_by_fields(&mut keys, &KeyField::I128, Order::Ascending)?;
+    /// assert_eq!(keys, [i128::MIN, -1, 3]);
+    /// # Ok(()) }
+    /// ```
+    pub const I128: [Self; 2] = Self::halves(KeyType::I64);
+
+    /// The upper half, of a type of 64 bits, and the lower one.
+    const fn halves(upper: KeyType) -> [Self; 2] {
+        let order = Order::Ascending;
+        [
+            Self {
+                offset: 8,
+                key: upper,
+                order,
+            },
+            Self {
+                offset: 0,
+                key: KeyType::U64,
+                order,
+            },
+        ]
+    }
+}
+
 /// Several fields as one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields {
@@ -250,8 +301,9 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Fields of 8 bits in 64.
-    const MOST: usize = 8;
+    /// Fields of 8 bits in 128.
+    const MOST: usize = 16;
+    const MOST_BITS: u64 = 128;
 
     /// Those of a list.
     pub(crate) fn new(list: &[KeyField]) -> Self {
@@ -271,25 +323,42 @@ impl Fields {
         }
     }
 
-    /// The type of a key that has them all.
-    pub(crate) const fn key(&self) -> KeyType {
-        if self.bits <= 32 {
-            KeyType::U32
-        } else {
-            KeyType::U64
+    /// The type of a key that has all of the first part.
+    pub(crate) fn key(&self) -> KeyType {
+        let bits = |part: &[KeyField]| part.iter().map(|field| field.key.bytes() * 8).sum::<u64>();
+        match self.parts().first() {
+            Some(part) if bits(part) > 32 => KeyType::U64,
+            _ => KeyType::U32,
         }
     }
 
-    /// The fields. Fails if there are none, or too many.
-    fn all(&self) -> Result<&[KeyField], Error> {
-        if self.bits == 0 || self.bits > 64 {
-            return Err(Error::InvalidOption {
-                name: "bits of all fields of a key",
-                value: self.bits,
-                allowed: "at most 64, and at least one field",
-            });
+    /// The fields, in parts of up to 64 bits.
+    fn parts(&self) -> Vec<&[KeyField]> {
+        let mut rest = &self.first[..self.count.min(Self::MOST)];
+        let mut parts = Vec::new();
+        while !rest.is_empty() {
+            let mut bits = 0;
+            let fits = |field: &&KeyField| {
+                bits += field.key.bytes() * 8;
+                bits <= 64
+            };
+            let (part, others) = rest.split_at(rest.iter().take_while(fits).count());
+            parts.push(part);
+            rest = others;
         }
-        Ok(&self.first[..self.count])
+        parts
+    }
+
+    /// Fails if there are no fields, or of more bits than `most`.
+    pub(crate) fn check(&self, most: u64, allowed: &'static str) -> Result<(), Error> {
+        if self.bits > 0 && self.bits <= most {
+            return Ok(());
+        }
+        Err(Error::InvalidOption {
+            name: "bits of all fields of a key",
+            value: self.bits,
+            allowed,
+        })
     }
 }
 
@@ -354,7 +423,13 @@ impl<R: AsSpan> BufferSort<R> {
                 first: word(BufferRole::Keys, range)?,
                 compared: false,
             });
-            layout.fields = self.layout_of_fields(field.stride, fields.all()?, limit)?;
+            fields.check(Fields::MOST_BITS, "at most 128, and at least one field")?;
+            if self.segments.is_some() {
+                fields.check(64, "at most 64 in segments")?;
+            }
+            layout.parts = (fields.parts().into_iter())
+                .map(|part| self.layout_of_part(field.stride, part, limit))
+                .collect::<Result<_, _>>()?;
         } else if let Some(field) = self.field {
             check_field(self.key, field)?;
             if self.comparator.is_some() {
@@ -519,6 +594,8 @@ impl<R: AsSpan> BufferSort<R> {
             "only some ranks are sorted"
         } else if self.fields.is_some() && (!keeps_keys || self.cells.is_some()) {
             "keys of several fields are composed only for runs, of a sort that keeps the structs"
+        } else if self.fields.is_some_and(|fields| fields.bits > 64) {
+            "keys of more than 64 bits are not composed as a whole"
         } else if self.has_parts() && self.search.is_some() {
             "only parts of records count, and others are looked for as a whole"
         } else if self.has_parts() && self.runs.as_ref().is_some_and(|runs| runs.keys.is_some()) {
@@ -581,13 +658,13 @@ impl<R: AsSpan> BufferSort<R> {
         self.payload.iter().enumerate().map(column).collect()
     }
 
-    /// Where the fields of keys are.
-    fn layout_of_fields(
+    /// Where the fields of a part of the keys are.
+    fn layout_of_part(
         &self,
         stride: u32,
         fields: &[KeyField],
         limit: u64,
-    ) -> Result<Vec<layout::Field>, Error> {
+    ) -> Result<layout::Part, Error> {
         if self.bits.is_some() {
             return Err(Error::InvalidOption {
                 name: "fields of keys whose bits are selected",
@@ -614,7 +691,8 @@ impl<R: AsSpan> BufferSort<R> {
                 map: key.map(order),
             })
         };
-        fields.iter().map(field).collect()
+        let fields: Result<_, Error> = fields.iter().map(field).collect();
+        Ok(layout::Part { fields: fields? })
     }
 
     /// Fails if all records, of `bytes` each, take more than `limit` bytes of a buffer.

@@ -171,8 +171,12 @@ pub enum Buffer {
     EncodedKeys,
     /// The values of encoded records: indices, or the low words of 64-bit keys in segments.
     EncodedValues,
-    /// Ranks in the first order of a two-pass argsort.
-    SegmentRanks,
+    /// Ranks in the order of the pass before, of an argsort in several passes.
+    PassRanks,
+    /// The records that are equal in the first part of their keys: their indices.
+    TiedRecords,
+    /// The order of these records.
+    TiedOrder,
     /// Payload rows of an in-place gather, with room for the largest payload buffer.
     ScratchRows,
     /// Sample sort: the splitters, encoded.
@@ -185,7 +189,7 @@ pub enum Buffer {
     Items,
     /// The number of keys from the first one that is out of order to the end.
     OutOfOrder,
-    /// The number of runs of equal keys: a user buffer, not read.
+    /// The number of runs of equal keys: a user buffer, not read; or scratch memory.
     RunCount,
     /// The first record of each run: a user buffer, not read; or scratch memory.
     RunStarts,
@@ -240,7 +244,9 @@ impl Buffer {
             | Self::PayloadOutput(_)
             | Self::EncodedKeys
             | Self::EncodedValues
-            | Self::SegmentRanks
+            | Self::PassRanks
+            | Self::TiedRecords
+            | Self::TiedOrder
             | Self::ScratchRows
             | Self::Splitters
             | Self::RunKeys
@@ -350,7 +356,9 @@ impl fmt::Display for Buffer {
             Self::Offsets => f.write_str("offsets"),
             Self::EncodedKeys => f.write_str("encoded_keys"),
             Self::EncodedValues => f.write_str("encoded_values"),
-            Self::SegmentRanks => f.write_str("segment_ranks"),
+            Self::PassRanks => f.write_str("pass_ranks"),
+            Self::TiedRecords => f.write_str("tied_records"),
+            Self::TiedOrder => f.write_str("tied_order"),
             Self::ScratchRows => f.write_str("scratch_rows"),
             Self::Splitters => f.write_str("splitters"),
             Self::TileTable => f.write_str("tile_table"),

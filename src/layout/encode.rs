@@ -1,7 +1,7 @@
 //! The steps before and after a sort of words.
 
 use super::kernels::{self, LayoutParams, MOVED};
-use super::{Field, LayoutSort, Output, Rows, SortLayout, count_step};
+use super::{LayoutSort, Output, Rows, SortLayout, count_step};
 use crate::device::{DeviceLimits, grid, parts};
 use crate::key::KeyMap;
 use crate::order::Order;
@@ -11,31 +11,11 @@ use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort};
 use crate::shader::Kernel;
 
 /// A function that records a sort of words.
-type Sort<'a> = &'a dyn Fn(&mut Recording, &WordSort);
+pub(super) type Sort<'a> = &'a dyn Fn(&mut Recording, &WordSort);
 
 /// A buffer from its first word.
-const fn whole(buffer: Buffer) -> Rows {
+pub(super) const fn whole(buffer: Buffer) -> Rows {
     Rows { buffer, first: 0 }
-}
-
-impl Field {
-    /// The parameters with which a kernel loads this field.
-    fn of(&self, parameters: LayoutParams) -> LayoutParams {
-        let bits = self.bits.min(32);
-        LayoutParams {
-            key_first: self.first,
-            key_stride: self.stride,
-            key_shift: (32 / bits).ilog2(),
-            key_low: 0,
-            key_up: 32 - bits,
-            unused: 32 - bits,
-            sign_low: self.map.sign_mask as u32,
-            sign_high: (self.map.sign_mask >> 32) as u32,
-            flip_low: self.map.flip as u32,
-            flip_high: (self.map.flip >> 32) as u32,
-            ..parameters
-        }
-    }
 }
 
 /// Composes the steps of a recording.
@@ -53,7 +33,7 @@ impl<'a> Composer<'a> {
         Self { job, recording }
     }
 
-    const fn layout(&self) -> &'a SortLayout {
+    pub(super) const fn layout(&self) -> &'a SortLayout {
         self.job.layout
     }
 
@@ -190,7 +170,7 @@ impl<'a> Composer<'a> {
         };
         self.sort_encoded(sort, 2, records(by_keys));
 
-        let ranks = self.reserve(Buffer::SegmentRanks, 1);
+        let ranks = self.reserve(Buffer::PassRanks, 1);
         let bindings = [
             ("source", by_keys),
             ("destination", keys),
@@ -249,7 +229,7 @@ impl<'a> Composer<'a> {
     pub(super) fn is_sorted(&mut self, word: u32) {
         let found = self.recording.reserve(Buffer::OutOfOrder, 4);
         let kernel = kernels::is_sorted(self.job.key.words());
-        let (keys, parameters) = if self.layout().fields.is_empty() {
+        let (keys, parameters) = if self.layout().parts.is_empty() {
             (Buffer::Keys, self.parameters())
         } else {
             let keys = self.reserve(Buffer::EncodedKeys, self.job.key.words());
@@ -286,7 +266,7 @@ impl<'a> Composer<'a> {
     }
 
     /// Sorts encoded records in place, with keys of `words` words.
-    fn sort_encoded(&mut self, sort: Sort<'_>, words: u32, records: Records) {
+    pub(super) fn sort_encoded(&mut self, sort: Sort<'_>, words: u32, records: Records) {
         let encoded = self.encoded(words, records);
         sort(&mut self.recording, &encoded);
     }
@@ -365,8 +345,16 @@ impl<'a> Composer<'a> {
         keys: Buffer,
         values: Option<Buffer>,
     ) {
-        if !self.layout().fields.is_empty() {
-            self.encode_fields((words, segmented), keys, values);
+        if let (Some(part), Some(values)) = (self.layout().parts.first(), values) {
+            self.encode_part(
+                part,
+                segmented,
+                Buffer::Keys,
+                Records {
+                    keys,
+                    values: Some(values),
+                },
+            );
             return;
         }
         let kernel = kernels::encode_keys(words, segmented, values.is_some());
@@ -376,54 +364,6 @@ impl<'a> Composer<'a> {
             bindings.push(("offsets", Buffer::Offsets));
         }
         self.each(Phase::Encode, &kernel, &bindings);
-    }
-
-    /// Composes the records of keys of several fields, with their indices.
-    fn encode_fields(
-        &mut self,
-        (words, segmented): (u32, bool),
-        keys: Buffer,
-        values: Option<Buffer>,
-    ) {
-        let (first, others) = match &self.layout().fields[..] {
-            [] => return,
-            [first, others @ ..] => (first, others),
-        };
-        let common = LayoutParams {
-            words: words + u32::from(segmented),
-            source_stride: words,
-            ..self.parameters()
-        };
-        let mut parameters = first.of(common);
-        let kernel = match others.first() {
-            Some(second) => {
-                let second = second.of(common);
-                parameters = LayoutParams {
-                    second_first: second.key_first,
-                    second_stride: second.key_stride,
-                    second_shift: second.key_shift,
-                    second_unused: second.unused,
-                    second_sign: second.sign_low,
-                    second_flip: second.flip_low,
-                    ..parameters
-                };
-                kernels::encode_fields(words, segmented)
-            }
-            // Its bits are the upper ones: their order is the same.
-            None => kernels::encode_keys(words, segmented, true),
-        };
-        let mut bindings = vec![("source", Buffer::Keys), ("destination", keys)];
-        let appended = bindings.clone();
-        bindings.extend(values.map(|values| ("values", values)));
-        if segmented {
-            bindings.push(("offsets", Buffer::Offsets));
-        }
-        let len = self.job.len.into();
-        self.step(Phase::Encode, &kernel, &bindings, parameters, len);
-        for field in others.iter().skip(1) {
-            let kernel = kernels::append_field();
-            self.step(Phase::Encode, &kernel, &appended, field.of(common), len);
-        }
     }
 
     /// Writes the sorted keys to the output, if there is one.

@@ -153,21 +153,42 @@ impl Composer<'_> {
             self.clear(Phase::Runs, count, (runs.count_at, 1));
             return;
         }
-        let tile_count = len.div_ceil(RUN_TILE);
-        let bytes = u64::from(tile_count) * 8;
-        let tiles = self.recording.reserve(Buffer::RunTiles, bytes);
-        let heads_bytes = u64::from(tile_count) * u64::from(RUN_TILE / 8);
-        let heads = self.recording.reserve(Buffer::RunHeads, heads_bytes);
-        let bindings = [("source", sorted.keys), ("tiles", tiles), ("heads", heads)];
         let layout = self.job.layout;
         let bits = match &layout.selected {
             // Only encoded keys are words as they lie.
             Some(_) if sorted.keys != Buffer::EncodedKeys => layout.key_bits().min(31),
             _ => layout.bits.unwrap_or(32 * self.job.key.words()),
         };
-        let kernel = kernels::count_runs(bits, runs.heads);
+        let count = (count, runs.count_at);
+        self.heads((sorted.keys, sorted.parameters), (bits, runs.heads), count);
+        let first_rows = self.job.layout.first_rows();
+        let starts = self.starts(sorted, runs, !first_rows.is_empty());
+        if let Some(first) = runs.keys {
+            self.run_keys(sorted, count, first);
+        }
+        for (from, words, to) in first_rows {
+            let before = self.recording.steps.len();
+            self.move_rows(from, to, words, starts);
+            self.count_from(before, count, len);
+        }
+    }
+
+    /// Finds the heads among keys of so many bits, and writes their number to a word of a buffer.
+    pub(super) fn heads(
+        &mut self,
+        (keys, parameters): (Buffer, LayoutParams),
+        (bits, heads_of): (u32, Heads),
+        (count, count_at): (Buffer, u32),
+    ) {
+        let tile_count = self.job.len.div_ceil(RUN_TILE);
+        let bytes = u64::from(tile_count) * 8;
+        let tiles = self.recording.reserve(Buffer::RunTiles, bytes);
+        let heads_bytes = u64::from(tile_count) * u64::from(RUN_TILE / 8);
+        let heads = self.recording.reserve(Buffer::RunHeads, heads_bytes);
+        let bindings = [("source", keys), ("tiles", tiles), ("heads", heads)];
+        let kernel = kernels::count_runs(bits, heads_of);
         let groups = (tile_count, RUN_TILE);
-        self.groups(Phase::Runs, &kernel, &bindings, sorted.parameters, groups);
+        self.groups(Phase::Runs, &kernel, &bindings, parameters, groups);
         self.recording.steps.push(Step {
             phase: Phase::Runs,
             round: 1,
@@ -176,26 +197,16 @@ impl Composer<'_> {
             bindings: vec![("tiles", tiles), ("count", count)],
             parameters: LayoutParams {
                 tiles: tile_count,
-                destination_first: runs.count_at,
-                ..sorted.parameters
+                destination_first: count_at,
+                ..parameters
             }
             .into(),
             keys: tile_count.into(),
         });
-        let first_rows = self.job.layout.first_rows();
-        let starts = self.starts(sorted, runs, !first_rows.is_empty());
-        if let Some(first) = runs.keys {
-            self.run_keys(sorted, (count, runs.count_at), first);
-        }
-        for (from, words, to) in first_rows {
-            let before = self.recording.steps.len();
-            self.move_rows(from, to, words, starts);
-            self.count_from(before, (count, runs.count_at), len);
-        }
     }
 
     /// Writes something of each run.
-    fn write_runs(
+    pub(super) fn write_runs(
         &mut self,
         output: RunOutput,
         parameters: LayoutParams,

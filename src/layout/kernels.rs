@@ -74,6 +74,7 @@ pub fn all() -> Vec<Kernel> {
         decode_wide_keys(true),
         gather(),
         copy(),
+        scatter(),
         iota(),
         clear(),
         count_keys(),
@@ -86,6 +87,7 @@ pub fn all() -> Vec<Kernel> {
     .chain([1, 2].into_iter().flat_map(found))
     .chain([8, 32, 64].map(|bits| count_runs(bits, Heads::OfKeys)))
     .chain([8, 64].map(|bits| count_runs(bits, Heads::OfFlags)))
+    .chain([32, 64].map(|bits| count_runs(bits, Heads::OfTies)))
     .chain([
         scan_runs(),
         write_runs(RunOutput::Starts),
@@ -255,6 +257,13 @@ fn moves(name: &'static str, row: Source) -> Kernel {
     kernel(name, &[], &[EACH_ITEM, row, wgsl!("layout/gather.wgsl")]).into()
 }
 
+/// Moves words to places.
+#[must_use]
+pub fn scatter() -> Kernel {
+    let text = wgsl!("layout/scatter.wgsl");
+    kernel("layout.scatter", &[], &[EACH_ITEM, text]).into()
+}
+
 /// Writes 0, 1, 2 and so on.
 #[must_use]
 pub fn iota() -> Kernel {
@@ -363,6 +372,8 @@ pub enum Heads {
     OfKeys,
     /// Records whose key, a flag, is not 0.
     OfFlags,
+    /// Records whose key equals that of a neighbour.
+    OfTies,
 }
 
 /// Runs of keys of `bits` bits: the heads of each tile.
@@ -371,10 +382,11 @@ pub fn count_runs(bits: u32, heads: Heads) -> Kernel {
     let (of, text) = match heads {
         Heads::OfKeys => ("", wgsl!("layout/heads.wgsl", "of_keys")),
         Heads::OfFlags => (".flags", wgsl!("layout/heads.wgsl", "of_flags")),
+        Heads::OfTies => (".ties", wgsl!("layout/heads.wgsl", "of_ties")),
     };
     let (words, load) = match (bits, heads) {
         (64, _) => ("2w", wgsl!("layout/load.wgsl", "wide_keys")),
-        (32, Heads::OfKeys) => ("1w", wgsl!("layout/load.wgsl", "words")),
+        (32, Heads::OfKeys | Heads::OfTies) => ("1w", wgsl!("layout/load.wgsl", "words")),
         // These may be of 32 bits, too.
         _ => ("packed", wgsl!("layout/load.wgsl", "keys")),
     };

@@ -22,12 +22,18 @@
 //! The upper word of a composed key is the number of its segment. An argsort of segments of 64-bit
 //! keys would need records of four words. It takes two passes instead: by (key, index), then by
 //! (segment, rank in the first pass).
+//!
+//! # Keys of more than 64 bits
+//!
+//! They are sorted by their first part alone, and then the records that are equal in it, if there
+//! are any, by all others: see `parts.rs`.
 
 mod compared;
 mod counting;
 mod encode;
 mod found;
 pub mod kernels;
+mod parts;
 mod strategy;
 
 pub use compared::record_compared;
@@ -60,9 +66,9 @@ pub struct SortLayout {
     pub bits: Option<u32>,
     /// The bits of an unsigned key of 32 bits that count, if not all do.
     pub selected: Option<Range<u32>>,
-    /// The fields that a key consists of, the first one above the others, if it is not in memory
-    /// as it is compared. One has 64 bits, or all have up to 32.
-    pub fields: Vec<Field>,
+    /// The parts that a key consists of, the first one above the others, if it is not in memory as
+    /// it is compared.
+    pub parts: Vec<Part>,
     /// The structs in [`Buffer::Keys`] that the keys are fields of, or that a comparator compares.
     /// The sort moves them instead of the keys.
     pub structs: Option<Structs>,
@@ -84,7 +90,23 @@ pub struct SortLayout {
     pub found: Found,
 }
 
-/// A part of a key: a field of the structs.
+/// A part of a key, of up to 64 bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Fields of the structs, the first one above the others. One has 64 bits, or all have up to
+    /// 32.
+    pub fields: Vec<Field>,
+}
+
+impl Part {
+    /// Words of the part in composed records.
+    fn words(&self) -> u32 {
+        let bits: u32 = self.fields.iter().map(|field| field.bits).sum();
+        bits.div_ceil(32)
+    }
+}
+
+/// A field of the structs, in a part of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The first one in [`Buffer::Keys`], counted in keys of its bits.
@@ -153,7 +175,7 @@ impl Default for SortLayout {
             stride: 1,
             bits: None,
             selected: None,
-            fields: Vec::new(),
+            parts: Vec::new(),
             structs: None,
             segments: None,
             offsets_first: 0,
@@ -264,6 +286,9 @@ impl SortLayout {
             Strategy::Nothing => 0,
             Strategy::Compared => 1,
             Strategy::TwoPassArgsort => 4,
+            // A part of a key; and for records that are equal in the first one, which they are,
+            // and three orders.
+            Strategy::Parts => 6,
             // A 64-bit key and its segment.
             Strategy::Keys if self.segments.is_some() => key.words() + 1,
             _ => self.composed_words(key) + u32::from(self.has_payload()),
@@ -282,6 +307,8 @@ impl SortLayout {
         let moves_keys = words == 4 && in_place && self.structs.is_none();
         let columns = self.columns.iter().filter(|column| column.output.is_none());
         let rows = columns.map(|column| column.words);
+        let compared = self.structs.filter(|_| strategy == Strategy::Parts);
+        let rows = rows.chain(compared.map(|structs| structs.words));
         let rows = rows.chain(structs).chain(moves_keys.then_some(2)).max();
         composed * 5 / 2 + len * u64::from(rows.unwrap_or(0)) * 4 + found
     }
@@ -431,6 +458,7 @@ impl LayoutSort<'_> {
                 Strategy::Digits => composer.digits(),
                 Strategy::Argsort => composer.argsort(sort),
                 Strategy::TwoPassArgsort => composer.two_pass_argsort(sort),
+                Strategy::Parts => composer.in_parts(sort),
             }
         }
         composer.found();

@@ -13,6 +13,7 @@ use super::{Output, SortLayout};
 /// | `Digits` | | (key, index), by a radix sort | decode keys, gather rows |
 /// | `Argsort` | encode | (key, index), or (segment, key, index) | decode keys, gather rows |
 /// | `TwoPassArgsort` | encode | (key, index), then (segment, rank) | gather |
+/// | `Parts` | encode | (first part of the key, index), then (other part, rank) of ties | gather |
 /// | `Compared` | iota | indices, by a comparator | gather |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
@@ -30,6 +31,9 @@ pub enum Strategy {
     Argsort,
     /// A segmented argsort of 64-bit keys: by (key, index), then by (segment, rank in that order).
     TwoPassArgsort,
+    /// An argsort by keys of more than 64 bits: by the first part of them, and then those records by
+    /// all others that are equal in it.
+    Parts,
     /// Rows by a custom comparator: their indices are sorted.
     Compared,
 }
@@ -59,6 +63,9 @@ impl Strategy {
                 Self::Keys
             };
         }
+        if layout.parts.len() > 1 {
+            return Self::Parts;
+        }
         let in_place = layout.output == Output::InPlace;
         // Values or indices that the sort of words could write itself.
         let word = match layout.columns[..] {
@@ -80,7 +87,7 @@ impl Strategy {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Column, Structs};
+    use super::super::{Column, Part, Structs};
     use super::*;
 
     const OUT: Output = Output::OutOfPlace { first: 0 };
@@ -97,7 +104,7 @@ mod tests {
     fn each_layout_has_its_strategy() {
         use Output::{InPlace, None as No};
         use Strategy::{
-            Argsort, Compared, Counting, Digits, Direct, Keys, Nothing, TwoPassArgsort,
+            Argsort, Compared, Counting, Digits, Direct, Keys, Nothing, Parts, TwoPassArgsort,
         };
         let column = |words, unstable| Column {
             words,
@@ -132,6 +139,10 @@ mod tests {
             segments: Some(9),
             ..packed.clone()
         };
+        let wide = SortLayout {
+            parts: vec![Part { fields: vec![] }; 2],
+            ..field.clone()
+        };
         let compared = SortLayout {
             structs: Some(structs(true)),
             ..plain.clone()
@@ -161,6 +172,8 @@ mod tests {
                 1,
                 [Keys, Argsort, Argsort, Argsort],
             ),
+            (&wide, InPlace, 2, [Parts; 4]),
+            (&wide, No, 1, [Nothing, Parts, Parts, Parts]),
             (&compared, InPlace, 1, [Compared; 4]),
             (&compared, No, 1, [Compared; 4]),
         ] {

@@ -149,6 +149,9 @@ impl Planner {
         job: &BufferSort<R>,
         word: u32,
     ) -> Result<Recording, Error> {
+        if let Some(fields) = &job.fields {
+            fields.check(64, "at most 64, where their order is checked")?;
+        }
         let (len, layout) = self.layout(job)?;
         let planned = self.plan(len, job.key.widened(), job.order, &layout);
         Ok(layout::record_is_sorted(&planned, word))

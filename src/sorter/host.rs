@@ -10,7 +10,7 @@ use crate::gpu::profile::{Clock, Detail, Profile};
 use crate::gpu::transfer::zeroed;
 use crate::gpu::waiting::Waiting;
 use crate::host::{merge_runs, permute};
-use crate::job::check_bound;
+use crate::job::{KeyField, check_bound};
 use crate::key::{KeyType, SortKey};
 use crate::order::Order;
 use std::cell::Cell;
@@ -430,17 +430,127 @@ impl Sorter {
         waiting: Waiting,
     ) -> Result<(), Error> {
         comparator.check_rows::<T>()?;
+        let len = rows.len() as u64;
+        self.sort_rows(rows, waiting, |rows| {
+            SortJob::by(rows, comparator, len).order(order)
+        })
+        .await
+    }
+
+    /// Sorts a slice of structs by several of their fields, on the device. In place and stable:
+    /// structs are sorted by the first field, those with equal ones by the second, and so on.
+    ///
+    /// It is a sort by [`Keys::fields`], which says what fields can be, and what it costs. Slices of
+    /// `u128` and `i128` are sorted by [`KeyField::U128`](crate::KeyField::U128) and
+    /// [`KeyField::I128`](crate::KeyField::I128). All structs must fit the device at once, with a
+    /// copy of them and the [scratch memory](SortJob#scratch-memory) of the sort.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::InvalidOption`] if `T` has no whole number of 32-bit words, and for fields that
+    ///   are not within `T`, or not at a multiple of their size; of more than 128 bits together, or
+    ///   none.
+    /// - [`Error::TooLarge`] and [`Error::BindingTooLarge`] if the structs do not fit the device at
+    ///   once.
+    /// - [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    ///
+    /// The slice is unchanged after an error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::mem::offset_of;
+    /// use wgpu_bcfsort::{KeyField, KeyType, Options, Order, Sorter};
+    ///
+    /// #[repr(C)]
+    /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    /// struct Sale {
+    ///     day: u32,
+    ///     price: f32,
+    /// }
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let mut sales = [(2, 5.0), (1, 8.0), (2, 9.0)].map(|(day, price)| Sale { day, price });
+    /// let day = KeyField {
+    ///     offset: offset_of!(Sale, day) as u32,
+    ///     key: KeyType::U32,
+    ///     order: Order::Ascending,
+    /// };
+    /// let price = KeyField {
+    ///     offset: offset_of!(Sale, price) as u32,
+    ///     key: KeyType::F32,
+    ///     order: Order::Descending,
+    /// };
+    /// let sorter = Sorter::open(Options::default())?;
+    /// sorter.sort_by_fields(&mut sales, &[day, price], Order::Ascending)?;
+    /// assert_eq!(sales.map(|sale| (sale.day, sale.price)), [(1, 8.0), (2, 9.0), (2, 5.0)]);
+    /// # Ok(()) }
+    /// ```
+    pub fn sort_by_fields<T: bytemuck::Pod>(
+        &self,
+        rows: &mut [T],
+        fields: &[KeyField],
+        order: Order,
+    ) -> Result<(), Error> {
+        pollster::block_on(self.sort_by_fields_host(rows, fields, order, Waiting::Block))
+    }
+
+    /// The async version of [`sort_by_fields`](Self::sort_by_fields). It does not block while the
+    /// device works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort_by_fields`](Self::sort_by_fields).
+    ///
+    /// # Examples
+    ///
+    /// See [`sort_by_fields`](Self::sort_by_fields) and [`sort_async`](Self::sort_async).
+    pub async fn sort_by_fields_async<T: bytemuck::Pod>(
+        &self,
+        rows: &mut [T],
+        fields: &[KeyField],
+        order: Order,
+    ) -> Result<(), Error> {
+        call(self.sort_by_fields_host(rows, fields, order, Waiting::Yield)).await
+    }
+
+    async fn sort_by_fields_host<T: bytemuck::Pod>(
+        &self,
+        rows: &mut [T],
+        fields: &[KeyField],
+        order: Order,
+        waiting: Waiting,
+    ) -> Result<(), Error> {
+        let (len, stride) = (rows.len() as u64, size_of::<T>());
+        let Some(stride) = u32::try_from(stride).ok().filter(|bytes| bytes % 4 == 0) else {
+            return Err(Error::InvalidOption {
+                name: "bytes of a struct",
+                value: stride as u64,
+                allowed: "a multiple of 4, below 2^32",
+            });
+        };
+        self.sort_rows(rows, waiting, |rows| {
+            SortJob::new(Keys::fields(rows, stride, fields), len).order(order)
+        })
+        .await
+    }
+
+    /// Sorts structs by the job of a buffer that holds them, all at once.
+    async fn sort_rows<T: bytemuck::Pod>(
+        &self,
+        rows: &mut [T],
+        waiting: Waiting,
+        job: impl for<'a> FnOnce(&'a wgpu::Buffer) -> SortJob<'a>,
+    ) -> Result<(), Error> {
         if rows.is_empty() {
             return Ok(());
         }
         let device = &self.device;
         let transfers = self.transfers(waiting);
-        let (len, bytes) = (rows.len() as u64, size_of_val(rows) as u64);
+        let bytes = size_of_val(rows) as u64;
         let limit = device.limits().max_storage_buffer_binding_size;
         check_bound(BufferRole::Keys, bytes.into(), limit)?;
         let buffer = calls::host_buffer(device, "bcfsort.keys", bytes, &self.host_keys)?;
-        let job = SortJob::by(&buffer, comparator, len).order(order);
-        let sort = self.prepare_pooled(&job)?;
+        let sort = self.prepare_pooled(&job(&buffer))?;
         let unsorted = bytemuck::cast_slice(rows);
         transfers.upload(unsorted, (&buffer, 0)).await?;
         sort.0.submit()?;

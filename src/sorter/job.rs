@@ -205,19 +205,26 @@ impl<'a> Keys<'a> {
     /// Several fields of the structs in a range of a buffer as one key: structs are sorted by the
     /// first field, those with equal ones by the second, and so on. The structs are what moves.
     ///
-    /// The fields have at most 64 bits together, and each has a type and a direction of its own. A
-    /// struct has `stride` bytes, a multiple of 4 and of each field's size. The sort is stable. It
-    /// takes the time of a sort by one key of 32 or 64 bits, and of a pass over the fields. For
+    /// The fields have at most 128 bits together, and each has a type and a direction of its own. A
+    /// struct has `stride` bytes, a multiple of 4 and of each field's size. The sort is stable. For
     /// other orders, or more bits, there is [`SortJob::by`].
     ///
-    /// The runs of structs with equal fields can be found if the structs are
+    /// Keys of `u128` and `i128` are structs of two fields: [`KeyField::U128`].
+    ///
+    /// Up to 64 bits take the time of a sort by one key of 32 or 64 bits, and of a pass over the
+    /// fields. If there are more bits, structs are sorted by the first 64, or as many as the first
+    /// fields have that fit, and then those that are equal in these by all fields: that takes up to
+    /// twice as long again if most of them are, and next to no time if none are. So put fields that
+    /// differ first where you can choose.
+    ///
+    /// The runs of structs with equal fields of at most 64 bits can be found if the structs are
     /// [kept](SortJob::keep_keys): their starts and lengths.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) from
-    /// [`Sorter::prepare`](crate::Sorter::prepare) for fields of more than 64 bits together or none,
-    /// and for those that are not within a struct or not at a multiple of their size.
+    /// [`Sorter::prepare`](crate::Sorter::prepare) for fields of more than 128 bits together or none,
+    /// for those of more than 64 bits in segments, and for those that are not within a struct or not at a multiple of their size.
     ///
     /// # Examples
     ///

@@ -221,8 +221,8 @@ impl<'a> TopKJob<'a> {
         let limit = planner.limits.buffer_bytes;
         let len = planner.check_len(self.read.len, key)?;
         let read = self.read.layout(limit)?;
-        if !read.fields.is_empty() {
-            let fields = read.fields.len() as u64;
+        if !read.parts.is_empty() {
+            let fields = read.parts.iter().map(|part| part.fields.len() as u64).sum();
             let allowed = "none: make a key of one field by Keys::strided";
             return Err(invalid("fields of a key", fields, allowed));
         }

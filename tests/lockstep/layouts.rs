@@ -6,7 +6,9 @@ use bcfsort_testkit::covering::{covering, pairs, subsets};
 use bcfsort_testkit::recordings::{Execution, unexpected};
 use std::collections::BTreeSet;
 use wgpu_bcfsort::internals::device::DeviceLimits;
-use wgpu_bcfsort::internals::layout::{Column, LayoutSort, Output, SortLayout, Strategy, Structs};
+use wgpu_bcfsort::internals::layout::{
+    Column, Field, LayoutSort, Output, Part, SortLayout, Strategy, Structs,
+};
 use wgpu_bcfsort::internals::planner::record_sort_of_words;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort;
@@ -26,8 +28,34 @@ fn bits(layout: &SortLayout, key: KeyType) -> u32 {
 
 /// The bits of a record's key. A packed key becomes the upper bits of a word.
 fn key_of(layout: &SortLayout, key: KeyType, words: &[u32], record: u32) -> u64 {
-    let at = (layout.first + record * layout.stride) as usize;
-    let bits = bits(layout, key);
+    get_key(
+        words,
+        bits(layout, key),
+        layout.first + record * layout.stride,
+    )
+}
+
+/// A record's key as numbers that compare as it does: one for each field.
+fn code_of(
+    layout: &SortLayout,
+    (key, order): (KeyType, Order),
+    words: &[u32],
+    record: u32,
+) -> Vec<u64> {
+    if layout.parts.is_empty() {
+        return vec![key.map(order).encode(key_of(layout, key, words, record))];
+    }
+    let fields = layout.parts.iter().flat_map(|part| &part.fields);
+    let code = |field: &Field| {
+        let at = field.first + record * field.stride;
+        field.map.encode(get_key(words, field.bits, at))
+    };
+    fields.map(code).collect()
+}
+
+/// The key of `bits` bits at an index, in the upper bits of a word if there are fewer.
+fn get_key(words: &[u32], bits: u32, at: u32) -> u64 {
+    let at = at as usize;
     if bits == 64 {
         return u64::from(words[2 * at]) | u64::from(words[2 * at + 1]) << 32;
     }
@@ -180,8 +208,10 @@ fn check_recording(recording: &Recording, what: &str, layout: &SortLayout, input
         let findings = unexpected(&kernel.report);
         assert!(findings.is_empty(), "{what}: {findings:?}");
     }
-    let blocks = execution.buffer(Buffer::Parameters).chunks(64);
-    assert!(blocks.into_iter().all(|block| block[0] == count), "{what}");
+    let mut blocks = execution.buffer(Buffer::Parameters).chunks(64);
+    // The ties of keys in several parts are counted, too.
+    let is_counted = |block: &[u32]| block[0] == count || layout.parts.len() > 1;
+    assert!(blocks.all(is_counted), "{what}");
 
     let segment = |i: u32| match layout.segments {
         Some(number) => {
@@ -190,7 +220,7 @@ fn check_recording(recording: &Recording, what: &str, layout: &SortLayout, input
         }
         None => 0,
     };
-    let code = |i: u32| key.map(order).encode(key_of(layout, key, &keys, i));
+    let code = |i: u32| code_of(layout, (key, order), &keys, i);
     let mut sorted: Vec<u32> = (0..count).collect();
     sorted.sort_by_key(|&i| (segment(i), code(i), i));
     let gather = |from: &[u32], of: Rows, to: &mut [u32], at: u32| {
@@ -384,6 +414,88 @@ fn cases() -> Vec<[usize; 8]> {
         std::array::from_fn(|f| all[f] % LEVELS[f])
     };
     covering.chain((0..product).map(case)).collect()
+}
+
+/// Structs of five words, by fields of more than 64 bits: two of these, and three parts of which the
+/// middle one has the most. Most records, some, or none are equal in the first part.
+#[test]
+fn keys_of_several_parts_equal_the_cpu_and_have_no_finding() {
+    use KeyType::{F64, I32, I64, U8, U16, U32, U64};
+    const WORDS: u32 = 6;
+    const BEFORE: u32 = 4;
+    let field = |key: KeyType, offset: u32, order| {
+        let bytes = key.bytes() as u32;
+        Field {
+            first: (4 * BEFORE + offset) / bytes,
+            stride: 4 * WORDS / bytes,
+            bits: 8 * bytes,
+            map: key.map(order),
+        }
+    };
+    let part = |fields: &[(KeyType, u32, Order)]| Part {
+        fields: (fields.iter())
+            .map(|&(key, offset, order)| field(key, offset, order))
+            .collect(),
+    };
+    let (up, down) = (Order::Ascending, Order::Descending);
+    let keys = [
+        (U64, vec![part(&[(I64, 8, up)]), part(&[(F64, 16, down)])]),
+        (
+            U32,
+            vec![
+                part(&[(U32, 4, down)]),
+                part(&[(U64, 16, up)]),
+                part(&[(U16, 10, up), (U8, 13, down), (U8, 1, up)]),
+            ],
+        ),
+        (
+            U64,
+            vec![
+                part(&[(I32, 0, up), (U32, 20, down)]),
+                part(&[(U16, 8, up)]),
+            ],
+        ),
+    ];
+    let payloads = [
+        (None, vec![]),
+        (Some(0), vec![]),
+        (Some(5), vec![column(1, 2, None), column(3, 0, Some(3))]),
+    ];
+    let outputs = [
+        Output::InPlace,
+        Output::OutOfPlace { first: 7 },
+        Output::None,
+    ];
+    let distinct = [FEW, u32::MAX, 0, 0x8000_0000];
+    for (number, case) in pairs(&[3, 3, 3, 4, 5]).into_iter().enumerate() {
+        let [of, payload, output, distinct_of, count] = case[..].try_into().unwrap();
+        let (key, parts) = keys[of].clone();
+        let (indices, columns) = payloads[payload].clone();
+        let layout = SortLayout {
+            structs: Some(Structs {
+                words: WORDS,
+                first: BEFORE,
+                compared: false,
+            }),
+            parts,
+            output: outputs[output],
+            count_at: (count > 0).then_some(1),
+            indices,
+            columns,
+            stride: WORDS,
+            first: BEFORE,
+            ..SortLayout::default()
+        };
+        let len = if number % 7 == 6 { 2600 } else { 300 };
+        let input = Input {
+            len,
+            count: [len, len * 3 / 4, 0, 1, len + 7][count],
+            offsets: &[],
+            bits: distinct[distinct_of],
+        };
+        let tuning = distributions()[number % 3];
+        check(&layout, (key, Order::Ascending), &tuning, input);
+    }
 }
 
 /// One tuning for each way in which records are distributed.

@@ -7,8 +7,8 @@ use std::ops::Range;
 use wgpu_bcfsort::internals::comparator_stand_in;
 use wgpu_bcfsort::internals::device::DeviceLimits;
 use wgpu_bcfsort::internals::layout::{
-    Cells, Column, Field, Found, Heads, LayoutSort, Output, Runs, Search, SortLayout, Structs,
-    record_compared, record_copy, record_is_sorted,
+    Cells, Column, Field, Found, Heads, LayoutSort, Output, Part, Runs, Search, SortLayout,
+    Structs, record_compared, record_copy, record_is_sorted,
 };
 use wgpu_bcfsort::internals::merging::{MergeLayout, MergedValues, record_merge};
 use wgpu_bcfsort::internals::planner::record_sort;
@@ -626,7 +626,7 @@ fn found(words: u32, order: Order) -> Vec<Recording> {
 }
 
 /// Sorts by unsigned keys of so many words whose halves, or quarters, are given as fields: in
-/// place, and in segments.
+/// place, in segments, and in several parts.
 fn sorts_of_fields(words: u32, order: Order, limits: &DeviceLimits) -> Vec<Recording> {
     let (key, half, bits) = match words {
         1 => (KeyType::U32, KeyType::U16, 16),
@@ -638,13 +638,14 @@ fn sorts_of_fields(words: u32, order: Order, limits: &DeviceLimits) -> Vec<Recor
         bits,
         map: half.map(order),
     };
+    let part = |fields| vec![Part { fields }];
     let whole = SortLayout {
         structs: Some(Structs {
             words: key.words(),
             first: 0,
             compared: false,
         }),
-        fields: vec![field(1), field(0)],
+        parts: part(vec![field(1), field(0)]),
         ..SortLayout::default()
     };
     let segmented = SortLayout {
@@ -662,12 +663,30 @@ fn sorts_of_fields(words: u32, order: Order, limits: &DeviceLimits) -> Vec<Recor
         },
     };
     let three = SortLayout {
-        fields: vec![field(1), quarter(1), quarter(0)],
+        parts: part(vec![field(1), quarter(1), quarter(0)]),
         ..whole.clone()
     };
     let segments_of_three = SortLayout {
         segments: Some(1),
         ..three.clone()
+    };
+    // The first part is as wide as the key. Of keys of two words it is all of them, and the others
+    // put nothing else in order.
+    let first = match words {
+        1 => field(1),
+        _ => Field {
+            first: 0,
+            stride: 1,
+            bits: 64,
+            map: key.map(order),
+        },
+    };
+    let in_parts = SortLayout {
+        parts: [first, quarter(1), quarter(0)]
+            .into_iter()
+            .flat_map(|field| part(vec![field]))
+            .collect(),
+        ..whole.clone()
     };
     let record = |layout: &SortLayout| {
         let job = LayoutSort {
@@ -684,7 +703,7 @@ fn sorts_of_fields(words: u32, order: Order, limits: &DeviceLimits) -> Vec<Recor
             samplesort::record(recording, sort, &Tuning::cpu(), limits);
         })
     };
-    [whole, segmented, three, segments_of_three]
+    [whole, segmented, three, segments_of_three, in_parts]
         .iter()
         .map(record)
         .collect()
