@@ -256,6 +256,17 @@ const KINDS: &[Kind] = &[
     ("comparator, two fields of 16 bytes", |s, b| {
         s.prepare(&SortJob::by(&b.rows, &b.comparators[1], b.len))
     }),
+    ("u128", |s, b| s.prepare(&u128s(&b.rows, b.len))),
+    ("u128, out of place", |s, b| {
+        s.prepare(&u128s(&b.rows, b.len).output(&b.sorted_rows))
+    }),
+    ("u128, a quarter of the records", |s, b| {
+        s.prepare(&u128s(&b.rows, b.len / 4))
+    }),
+    (
+        "u128, a quarter of the records, 16 different ones",
+        |s, b| s.prepare(&u128s(&b.flags, b.len / 4)),
+    ),
     ("comparator, u128", |s, b| {
         s.prepare(&SortJob::by(&b.rows, &b.comparators[2], b.len))
     }),
@@ -298,6 +309,10 @@ fn two_fields(b: &Buffers) -> SortJob<'_> {
         field(4, KeyType::F32, Order::Descending),
     ];
     SortJob::new(Keys::fields(&b.rows, 16, &fields), b.len)
+}
+
+fn u128s(keys: &wgpu::Buffer, len: u64) -> SortJob<'_> {
+    SortJob::new(Keys::fields(keys, 16, &KeyField::U128), len)
 }
 
 fn by_bits(b: &Buffers, bits: Range<u32>) -> SortJob<'_> {

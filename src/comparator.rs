@@ -151,7 +151,8 @@ impl Hash for Comparator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WideKey {
-    /// An unsigned number, least significant word first: `u128` on all platforms of wgpu.
+    /// An unsigned number, least significant word first: `u128` on all platforms of wgpu, which
+    /// [`KeyField::U128`](crate::KeyField::U128) sorts faster.
     LeastFirst,
     /// An unsigned number, most significant word first: `[u32; N]` in Rust's order of arrays.
     MostFirst,

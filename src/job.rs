@@ -592,10 +592,10 @@ impl<R: AsSpan> BufferSort<R> {
             "each segment is in order by itself"
         } else if self.range.is_some() {
             "only some ranks are sorted"
-        } else if self.fields.is_some() && (!keeps_keys || self.cells.is_some()) {
-            "keys of several fields are composed only for runs, of a sort that keeps the structs"
         } else if self.fields.is_some_and(|fields| fields.bits > 64) {
             "keys of more than 64 bits are not composed as a whole"
+        } else if self.fields.is_some() && (!keeps_keys || self.cells.is_some()) {
+            "keys of several fields are composed only for runs, of a sort that keeps the structs"
         } else if self.has_parts() && self.search.is_some() {
             "only parts of records count, and others are looked for as a whole"
         } else if self.has_parts() && self.runs.as_ref().is_some_and(|runs| runs.keys.is_some()) {

@@ -17,8 +17,9 @@ mod sealed {
 /// The type of the keys in a GPU buffer: 1, 2, 4 or 8 bytes each.
 ///
 /// Keys of 1 and 2 bytes are packed, four or two in a 32-bit word, as in an array in host memory.
-/// Wider keys (`u128`, IP addresses, several fields) need a [`Comparator`](crate::Comparator). Host
-/// slices support the types that implement [`SortKey`].
+/// Wider keys (`u128`, IP addresses, several fields) are fields of structs: see
+/// [`KeyField`](crate::KeyField). Host slices support the types that implement [`SortKey`], which
+/// are all but those of floats of 16 bits.
 ///
 /// Floats of all widths are in the total order of [`f32::total_cmp`].
 ///
@@ -76,7 +77,7 @@ impl KeyType {
         Self::F64,
     ];
 
-    /// The key types of whole words. Host slices support these.
+    /// The key types of whole words.
     #[doc(hidden)]
     pub const WHOLE_WORDS: [Self; 6] = [
         Self::U32,
@@ -246,7 +247,7 @@ impl KeyMap {
     }
 }
 
-/// The Rust types of keys: `u32`, `i32`, `f32`, `u64`, `i64`, `f64`.
+/// The Rust types of keys: `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f32`, `u64`, `i64`, `f64`.
 ///
 /// The order is total. Floats follow [`f32::total_cmp`]: `-NaN < -inf < … < -0 < +0 < … < +inf
 /// < +NaN`, and no bit of a `NaN` is changed. The trait is sealed, since kernels support no other
@@ -283,7 +284,9 @@ pub trait SortKey: bytemuck::Pod + Send + Sync + fmt::Debug + sealed::Sealed {
     /// assert_eq!(u32::MAX.rank(Order::Descending), 0);
     /// ```
     fn rank(self, order: Order) -> u64 {
-        Self::KEY_TYPE.map(order).encode(self.to_bits64())
+        // The map is that of the upper bits of a word.
+        let unused = 32_u64.saturating_sub(Self::KEY_TYPE.bytes() * 8);
+        Self::KEY_TYPE.map(order).encode(self.to_bits64() << unused) >> unused
     }
 }
 
@@ -308,6 +311,22 @@ macro_rules! sort_key {
     };
 }
 
+sort_key!(u8, U8, u64::from, |b| b as u8, Ord::cmp);
+sort_key!(
+    i8,
+    I8,
+    |k| u64::from(i8::cast_unsigned(k)),
+    |b| (b as u8).cast_signed(),
+    Ord::cmp
+);
+sort_key!(u16, U16, u64::from, |b| b as u16, Ord::cmp);
+sort_key!(
+    i16,
+    I16,
+    |k| u64::from(i16::cast_unsigned(k)),
+    |b| (b as u16).cast_signed(),
+    Ord::cmp
+);
 sort_key!(u32, U32, u64::from, |b| b as u32, Ord::cmp);
 sort_key!(
     i32,
@@ -391,6 +410,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn ranks_of_few_bits_have_the_order_of_the_keys() {
+        fn check<T: SortKey>(keys: &[T]) {
+            for pair in keys.windows(2) {
+                let ranks = |order| [pair[0].rank(order), pair[1].rank(order)];
+                let [up, down] = [Order::Ascending, Order::Descending].map(ranks);
+                assert!(up[0] < up[1] && down[0] > down[1], "{pair:?}");
+                let most = (1 << (8 * T::KEY_TYPE.bytes())) - 1;
+                assert!(up[1] <= most && down[0] <= most, "{pair:?}");
+                assert_eq!(
+                    T::from_bits64(pair[0].to_bits64()).to_bits64(),
+                    pair[0].to_bits64()
+                );
+            }
+        }
+        check(&[0_u8, 1, 127, 128, 255]);
+        check(&[i8::MIN, -1, 0, 1, i8::MAX]);
+        check(&[0_u16, 255, 256, 1 << 15, u16::MAX]);
+        check(&[i16::MIN, -256, -1, 0, 255, i16::MAX]);
     }
 
     #[test]

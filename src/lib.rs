@@ -42,7 +42,8 @@
 //! | keys and 32-bit values (key-value sort) | [`SortJob::values`]; if the sort must be stable, [`SortJob::payload`] |
 //! | keys and payload of any size (structure of arrays) | [`SortJob::payload`] |
 //! | structs to sort by a field (array of structs) | [`Keys::strided`] |
-//! | structs to sort by several fields or any other order; `u128`, strings of fixed width | [`SortJob::by`] with a [`Comparator`] |
+//! | structs to sort by several fields; `u128`, `i128` | [`Keys::fields`], [`Sorter::sort_by_fields`]: stable |
+//! | structs to sort by any other order; strings of fixed width | [`SortJob::by`] with a [`Comparator`] |
 //! | read-only keys: to get the indices (argsort), or a sorted copy (out of place) | [`SortJob::argsort`], [`SortJob::output`] |
 //! | a part of a buffer | a byte range: [`ToBinding`] |
 //! | a number of keys in a GPU buffer (indirect count) | [`SortJob::len_from`] |
@@ -64,8 +65,8 @@
 //!
 //! # Keys, order and cost
 //!
-//! Keys are `u32`, `i32`, `f32`, `u64`, `i64` and `f64`; in GPU buffers also types of 8 and 16 bits
-//! ([`KeyType`]). Floats are in the total order of [`f32::total_cmp`], and no bit of a NaN is
+//! Keys are integers and floats of 8 to 64 bits ([`KeyType`]), and several fields of structs as one
+//! key of up to 128 bits ([`KeyField`]), as `u128` is. Floats are in the total order of [`f32::total_cmp`], and no bit of a NaN is
 //! changed. The result is the same on every device and in every run. A sort takes O(n log n) time
 //! for all inputs. Scratch memory is at most 1.15 times the bytes of keys and values, plus 16 MiB;
 //! [`SortJob`](SortJob#scratch-memory) has the bounds of other sorts.
@@ -83,11 +84,12 @@
 //! - Runs of structs by a comparator, and within segments. By [some bits](Keys::bits) runs have no
 //!   keys, and no other keys are looked for; by several [fields](Keys::fields) there are only
 //!   starts and lengths of runs, of structs that are kept.
-//! - Keys of more than 64 bits but by a comparator.
+//! - Keys of more than 128 bits but by a comparator. With those of more than 64 bits nothing is found
+//!   among sorted keys, and there are no segments.
 //! - A partial sort of each segment in place: [`TopKJob`] writes the first k records of each to
 //!   another buffer, for k up to 1024, and all else sorts segments as a whole.
 //! - A comparator with segments: add a field for the segment, and compare that first.
-//! - 8- and 16-bit keys in host slices. GPU buffers may have them.
+//! - Floats of 16 bits in host slices, which Rust has no type of. GPU buffers may have them.
 //!
 //! # Current implementation
 //!

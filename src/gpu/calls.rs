@@ -19,7 +19,7 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
     Ok(opened)
 }
 
-/// A buffer for a host slice: the pooled one if it is large enough, or a new one. A pooled buffer
+/// A buffer for a host slice, of whole words: the pooled one if it is large enough, or a new one. A pooled buffer
 /// that is too small is released before the new one is created.
 pub(crate) fn host_buffer(
     device: &wgpu::Device,
@@ -27,6 +27,7 @@ pub(crate) fn host_buffer(
     bytes: u64,
     pool: &Mutex<Option<wgpu::Buffer>>,
 ) -> Result<wgpu::Buffer, Error> {
+    let bytes = bytes.next_multiple_of(4);
     let pooled = pool.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(buffer) = pooled.filter(|buffer| buffer.size() >= bytes) {
         return Ok(buffer);

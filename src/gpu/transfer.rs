@@ -45,7 +45,8 @@ pub(crate) struct Transfers<'a> {
 }
 
 impl Transfers<'_> {
-    /// Writes `bytes` to `buffer` at a byte offset: submits copies from staging buffers.
+    /// Writes `bytes` to `buffer` at a byte offset, and zeros to the rest of the last word: submits
+    /// copies from staging buffers.
     ///
     /// The staging buffers are our own. [`wgpu::Queue::write_buffer`], and a buffer without
     /// `MAP_WRITE` that is mapped at creation, make wgpu allocate one. If that allocation fails,
@@ -57,7 +58,7 @@ impl Transfers<'_> {
         (buffer, from): (&wgpu::Buffer, u64),
     ) -> Result<(), Error> {
         let device = self.device;
-        let piece_bytes = PIECE.min(bytes.len() as u64);
+        let piece_bytes = PIECE.min((bytes.len() as u64).next_multiple_of(4));
         let is_pooled = piece_bytes == PIECE;
         let mut free = Vec::new();
         if is_pooled {
@@ -80,7 +81,8 @@ impl Transfers<'_> {
                 None => scoped(device, piece_bytes, || staging(device, piece_bytes))?,
             };
             fill(device, &source, piece)?;
-            let (to, size) = (from + i as u64 * PIECE, piece.len() as u64);
+            let size = (piece.len() as u64).next_multiple_of(4);
+            let to = from + i as u64 * PIECE;
             submit(device, self.queue, |encoder| {
                 encoder.copy_buffer_to_buffer(&source, 0, buffer, to, size);
             })?;
@@ -262,7 +264,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes to the beginning of a mapped buffer, and unmaps it.
+/// Writes to the beginning of a mapped buffer, and zeros to the rest of the last word, and unmaps it.
 pub(crate) fn fill(
     device: &wgpu::Device,
     buffer: &wgpu::Buffer,
@@ -271,10 +273,12 @@ pub(crate) fn fill(
     let parts: Vec<_> = bytes.chunks(PART).enumerate().collect();
     for_each_at_once(&parts, |&(i, part)| {
         let begin = (i * PART) as u64;
-        buffer
-            .get_mapped_range_mut(begin..begin + part.len() as u64)
-            .map_err(|error| not_mapped(device, &error))?
-            .copy_from_slice(part);
+        let end = begin + (part.len() as u64).next_multiple_of(4);
+        let mut view = buffer
+            .get_mapped_range_mut(begin..end)
+            .map_err(|error| not_mapped(device, &error))?;
+        view.slice(..part.len()).copy_from_slice(part);
+        view.slice(part.len()..).fill(0);
         Ok::<_, Error>(())
     })?;
     // If the device is lost by now, wgpu may have destroyed the buffer and report an error.

@@ -286,9 +286,8 @@ impl SortLayout {
             Strategy::Nothing => 0,
             Strategy::Compared => 1,
             Strategy::TwoPassArgsort => 4,
-            // A part of a key; and for records that are equal in the first one, which they are,
-            // and three orders.
-            Strategy::Parts => 6,
+            // A part of a key, and two orders. Those of the ties take the rest of the bound.
+            Strategy::Parts => 5,
             // A 64-bit key and its segment.
             Strategy::Keys if self.segments.is_some() => key.words() + 1,
             _ => self.composed_words(key) + u32::from(self.has_payload()),

@@ -66,7 +66,8 @@ use std::sync::{Mutex, PoisonError};
 /// - otherwise 2.5 times the composed records, plus the largest in-place payload buffer.
 ///   A composed record is a key of 4 or 8 bytes (packed keys: 4), 4 bytes more
 ///   with segments, and 4 for the index if there is payload. Keys of which some bits count, and
-///   structs, are payload. With a comparator it is the index.
+///   structs, are payload. With a comparator it is the index. With keys of more than 64 bits it has
+///   20 bytes, and there is a copy of the structs.
 ///
 /// Runs take a bit for each record and a KiB for 2^20 of them; their lengths or first rows without
 /// their starts 4 bytes per record more, and their packed keys up to 256 KiB. Cells take two KiB for
@@ -78,7 +79,8 @@ use std::sync::{Mutex, PoisonError};
 /// is encoded to scratch memory, sorted there as words, and decoded: two dispatches more, each one
 /// pass over the keys. With payload the keys are sorted with their indices (an argsort), and each
 /// payload is gathered by these: one dispatch out of place, two in place. An argsort of segments of
-/// 64-bit keys takes two passes. Of more than a few tiles of keys of which at most 16 bits count, a
+/// 64-bit keys takes two passes. Keys of more than 64 bits are sorted by their first part, and then
+/// those that are equal in it. Of more than a few tiles of keys of which at most 16 bits count, a
 /// radix sort writes the indices, or moves keys and values, in two passes by digits: not within
 /// segments, and where a device has 27 KiB of workgroup memory.
 ///

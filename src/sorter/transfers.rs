@@ -55,7 +55,6 @@ impl Sorter {
         waiting: Waiting,
     ) -> Result<wgpu::Buffer, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(data);
-        let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
         let size = (bytes.len() as u64).next_multiple_of(4);
         let buffer = scoped(&self.device, size, || {
             use wgpu::BufferUsages as Usage;
@@ -66,14 +65,7 @@ impl Sorter {
                 mapped_at_creation: false,
             })
         })?;
-        let transfers = self.transfers(waiting);
-        transfers.upload(whole, (&buffer, 0)).await?;
-        if !rest.is_empty() {
-            let mut last = [0; 4];
-            last[..rest.len()].copy_from_slice(rest);
-            let to = (&buffer, whole.len() as u64);
-            transfers.upload(&last, to).await?;
-        }
+        self.transfers(waiting).upload(bytes, (&buffer, 0)).await?;
         Ok(buffer)
     }
 

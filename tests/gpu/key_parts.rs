@@ -1,11 +1,12 @@
 //! Sorts by parts of records, on this machine's adapter: by some bits of the keys, and by several
-//! fields.
+//! fields; and slices of keys that have no words of their own, or several.
 
 use crate::device::{Gpu, gpu};
 use crate::rows::tail;
 use bcfsort_data::{Pattern, Spec, generate};
 use std::ops::Range;
-use wgpu_bcfsort::{Error, Field, KeyField, KeyType, Keys, Order, Payload, Runs, SortJob};
+use wgpu_bcfsort::internals::host::sort_on_cpu;
+use wgpu_bcfsort::{Error, Field, KeyField, KeyType, Keys, Order, Payload, Runs, SortJob, SortKey};
 
 /// The stable order of keys by their bits.
 fn stable(keys: &[u32], bits: &Range<u32>, order: Order) -> Vec<u32> {
@@ -242,8 +243,17 @@ fn check_fields(gpu: &Gpu, fields: &[Listed], order: Order) {
     let keys = || Keys::fields(&on_gpu, 16, &fields);
     let [indices, starts] = [(); 2].map(|()| gpu.buffer(&vec![0; len]));
     let count = gpu.buffer(&[0]);
-    let argsort = SortJob::argsort(keys(), &indices, len as u64).order(order);
-    run(gpu, &argsort.runs(Runs::new(&count).starts(&starts)));
+    let argsort = || SortJob::argsort(keys(), &indices, len as u64).order(order);
+    let sorted =
+        |order: &[u32]| -> Vec<u32> { order.iter().flat_map(|&i| rows[i as usize]).collect() };
+    if fields.iter().map(|field| field.key.bytes()).sum::<u64>() > 8 {
+        run(gpu, &argsort());
+        assert!(gpu.read(&indices) == expected, "{what}");
+        run(gpu, &SortJob::new(keys(), len as u64).order(order));
+        assert!(gpu.read(&on_gpu) == sorted(&expected), "{what}");
+        return;
+    }
+    run(gpu, &argsort().runs(Runs::new(&count).starts(&starts)));
     assert!(gpu.read(&indices) == expected, "{what}");
     let codes_at = |i: usize| codes(&rows[expected[i] as usize]);
     let is_start = |&i: &u32| i == 0 || codes_at(i as usize) != codes_at(i as usize - 1);
@@ -274,8 +284,6 @@ fn check_fields(gpu: &Gpu, fields: &[Listed], order: Order) {
         3,
     );
     gpu.first.prepare(&job.order(order)).unwrap().run().unwrap();
-    let sorted =
-        |order: &[u32]| -> Vec<u32> { order.iter().flat_map(|&i| rows[i as usize]).collect() };
     assert!(gpu.read(&other) == sorted(&by_segment), "segments, {what}");
 
     run(gpu, &SortJob::new(keys(), len as u64).order(order));
@@ -284,10 +292,19 @@ fn check_fields(gpu: &Gpu, fields: &[Listed], order: Order) {
 
 #[test]
 fn structs_are_sorted_by_several_fields() {
-    use KeyType::{F16, F32, F64, I8, I16, I32, U8, U16, U32};
+    use KeyType::{F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     use Order::{Ascending, Descending};
     let Some(gpu) = gpu() else { return };
-    let few: [(&[Listed], Order); 3] = [
+    let few: [(&[Listed], Order); 5] = [
+        (&[(8, U64, Ascending), (0, I64, Descending)], Ascending),
+        (
+            &[
+                (12, U32, Descending),
+                (4, F32, Ascending),
+                (2, U16, Ascending),
+            ],
+            Descending,
+        ),
         (&[(8, U32, Ascending), (0, F32, Descending)], Ascending),
         (&[(5, U8, Descending), (2, I16, Ascending)], Descending),
         (
@@ -299,7 +316,15 @@ fn structs_are_sorted_by_several_fields() {
             Ascending,
         ),
     ];
-    let more: [(&[Listed], Order); 4] = [
+    let more: [(&[Listed], Order); 5] = [
+        (
+            &[
+                (0, U8, Descending),
+                (8, F64, Ascending),
+                (4, U32, Ascending),
+            ],
+            Descending,
+        ),
         (&[(8, F64, Descending)], Ascending),
         (&[(12, F32, Descending)], Descending),
         (&[(6, F16, Ascending), (4, U16, Descending)], Descending),
@@ -323,13 +348,111 @@ fn fields_that_cannot_be_a_key_are_refused() {
     let error = |job: SortJob<'_>| gpu.first.prepare(&job).unwrap_err().to_string();
     let word = |offset| field(offset, KeyType::U32);
     assert!(error(of(&[])).contains("bits of all fields"));
-    assert!(error(of(&[word(0), word(4), word(8)])).contains("96"));
+    assert!(error(of(&[word(0); 5])).contains("160"));
     assert!(error(of(&[word(16), word(4)])).contains("offset of the key"));
     assert!(error(of(&[word(2), word(4)])).contains("offset of the key"));
     let bits = Keys::fields(&structs, 16, &[word(0), word(4)]).bits(0..3);
     assert!(error(SortJob::new(bits, 4)).contains("fields of keys"));
+    let wide = || Keys::fields(&structs, 16, &KeyField::U128);
+    assert!(error(SortJob::new(wide(), 4).runs(Runs::new(&count))).contains("64 bits"));
+    let segmented = SortJob::segmented(wide(), 4, &other, 1);
+    let refused = gpu.first.prepare(&segmented).unwrap_err().to_string();
+    assert!(refused.contains("64 in segments"), "{refused}");
+    let refused = gpu.first.is_sorted_until(&wide(), 4, Order::Ascending);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("their order"), "{refused}");
     let two = || of(&[word(0), word(4)]);
     assert!(error(two().runs(Runs::new(&count))).contains("keeps the structs"));
     let unique = two().indices(&other).keep_keys().unique(&other, &count);
     assert!(error(unique).contains("parts of records"));
+}
+
+/// Keys of 128 bits that share their upper half with many others, with some, or with none.
+#[test]
+fn slices_of_128_bits_are_sorted() {
+    let Some(gpu) = gpu() else { return };
+    let few = [(u64::MAX, 5000), (0xff, 30_000)];
+    let more = [(0, 9000), (0x8000_0000_0000_0003, 70_001), (0, 0), (3, 1)];
+    for (upper, len) in gpu.cases(&few, &more) {
+        let words: Vec<u64> = generate(&Spec::new(Pattern::Full, 2 * len)).unwrap();
+        let key = |pair: &[u64]| u128::from(pair[0] & upper) << 64 | u128::from(pair[1]);
+        let mut keys: Vec<u128> = words.chunks(2).map(key).collect();
+        let mut signed: Vec<i128> = keys.iter().map(|key| key.cast_signed()).collect();
+        let mut expected = (keys.clone(), signed.clone());
+        let (up, down) = (Order::Ascending, Order::Descending);
+        let sorter = &gpu.first;
+        sorter
+            .sort_by_fields(&mut keys, &KeyField::U128, down)
+            .unwrap();
+        expected.0.sort_unstable_by(|a, b| b.cmp(a));
+        assert!(keys == expected.0, "{len}, {upper:#x}");
+        let sort = sorter.sort_by_fields_async(&mut signed, &KeyField::I128, up);
+        pollster::block_on(sort).unwrap();
+        expected.1.sort_unstable();
+        assert!(signed == expected.1, "{len}, {upper:#x}");
+    }
+}
+
+#[test]
+fn slices_of_structs_that_cannot_be_sorted_by_fields_are_refused() {
+    let Some(gpu) = gpu() else { return };
+    let refused = |fields: &[KeyField]| {
+        let mut rows = [[3_u32, 1], [2, 1]];
+        let sorted = gpu
+            .first
+            .sort_by_fields(&mut rows, fields, Order::Ascending);
+        assert_eq!(rows, [[3, 1], [2, 1]]);
+        sorted.unwrap_err().to_string()
+    };
+    assert!(refused(&[]).contains("bits of all fields"));
+    assert!(refused(&KeyField::U128).contains("offset of the key"));
+    let mut bytes = [[3_u8, 1, 2], [2, 1, 0]];
+    let sorted = gpu.first.sort_by_fields(&mut bytes, &[], Order::Ascending);
+    assert!(
+        sorted
+            .unwrap_err()
+            .to_string()
+            .contains("bytes of a struct")
+    );
+}
+
+/// Slices of any length, also of one that is no whole number of words.
+fn check_small<T: SortKey>(gpu: &Gpu) {
+    let sorter = &gpu.first;
+    let lens = gpu.cases(&[0, 1, 3, 1025, 70_003], &[2, 5, 300_001]);
+    for (number, len) in lens.into_iter().enumerate() {
+        let words: Vec<u32> = generate(&Spec::new(Pattern::Full, len)).unwrap();
+        let keys: Vec<T> = words
+            .iter()
+            .map(|&word| T::from_bits64(word.into()))
+            .collect();
+        let order = [Order::Ascending, Order::Descending][number % 2];
+        let what = format!("{len} {} {}", T::KEY_TYPE, order.name());
+        let bits = |keys: &[T]| -> Vec<u64> { keys.iter().map(|key| key.to_bits64()).collect() };
+        let mut expected = keys.clone();
+        sort_on_cpu(&mut expected, order);
+        let mut sorted = keys.clone();
+        sorter.sort(&mut sorted, order).unwrap();
+        assert!(bits(&sorted) == bits(&expected), "{what}");
+        let mut indices: Vec<u32> = (0..len as u32).collect();
+        indices.sort_by_key(|&i| keys[i as usize].rank(order));
+        assert!(sorter.argsort(&keys, order).unwrap() == indices, "{what}");
+        let (mut taken, mut given) = (Vec::new(), keys.clone());
+        sorter
+            .sort_to(&mut given, order, |block| {
+                taken.extend_from_slice(block);
+                Ok::<_, Error>(())
+            })
+            .unwrap();
+        assert!(bits(&taken) == bits(&expected), "{what}");
+    }
+}
+
+#[test]
+fn slices_of_8_and_16_bits_are_sorted() {
+    let Some(gpu) = gpu() else { return };
+    check_small::<u8>(gpu);
+    check_small::<i8>(gpu);
+    check_small::<u16>(gpu);
+    check_small::<i16>(gpu);
 }

@@ -1,7 +1,9 @@
 //! The steps of composed sorts, and their scratch memory.
 
 use wgpu_bcfsort::internals::device::DeviceLimits;
-use wgpu_bcfsort::internals::layout::{Column, LayoutSort, Output, SortLayout, Structs};
+use wgpu_bcfsort::internals::layout::{
+    Column, Field, LayoutSort, Output, Part, SortLayout, Structs,
+};
 use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::internals::samplesort;
 use wgpu_bcfsort::internals::samplesort::kernels::{self, SortParams};
@@ -218,6 +220,16 @@ fn layouts() -> Vec<(SortLayout, KeyType)> {
                             columns: columns.clone(),
                             ..SortLayout::default()
                         };
+                        if segments.is_none() && structs.is_some_and(|structs| structs.words == 4) {
+                            let parts = parts_of(key);
+                            all.push((
+                                SortLayout {
+                                    parts,
+                                    ..layout.clone()
+                                },
+                                key,
+                            ));
+                        }
                         all.push((layout, key));
                     }
                 }
@@ -225,6 +237,20 @@ fn layouts() -> Vec<(SortLayout, KeyType)> {
         }
     }
     all
+}
+
+/// A part of the width of a key, and a wide one.
+fn parts_of(key: KeyType) -> Vec<Part> {
+    let field = |key: KeyType| Field {
+        first: 0,
+        stride: 4 / key.words(),
+        bits: 32 * key.words(),
+        map: key.map(Order::Ascending),
+    };
+    let part = |key| Part {
+        fields: vec![field(key)],
+    };
+    vec![part(key), part(KeyType::U64)]
 }
 
 #[test]
