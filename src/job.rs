@@ -424,9 +424,6 @@ impl<R: AsSpan> BufferSort<R> {
                 compared: false,
             });
             fields.check(Fields::MOST_BITS, "at most 128, and at least one field")?;
-            if self.segments.is_some() {
-                fields.check(64, "at most 64 in segments")?;
-            }
             layout.parts = (fields.parts().into_iter())
                 .map(|part| self.layout_of_part(field.stride, part, limit))
                 .collect::<Result<_, _>>()?;

@@ -85,10 +85,9 @@
 //!   keys, and no other keys are looked for; by several [fields](Keys::fields) there are only
 //!   starts and lengths of runs, of structs that are kept.
 //! - Keys of more than 128 bits but by a comparator. With those of more than 64 bits nothing is found
-//!   among sorted keys, and there are no segments.
+//!   among sorted keys.
 //! - A partial sort of each segment in place: [`TopKJob`] writes the first k records of each to
 //!   another buffer, for k up to 1024, and all else sorts segments as a whole.
-//! - A comparator with segments: add a field for the segment, and compare that first.
 //! - Floats of 16 bits in host slices, which Rust has no type of. GPU buffers may have them.
 //!
 //! # Current implementation

@@ -1,5 +1,5 @@
-//! Sorts of rows by a custom comparator, a WGSL function: the indices of the rows are sorted, and
-//! the rows are gathered by index.
+//! Sorts of rows by a custom comparator, a WGSL function: the indices of the rows are sorted, those
+//! of segments then stably by segment, and the rows are gathered by index.
 
 use super::encode::Composer;
 use super::{LayoutSort, counted};
@@ -26,7 +26,7 @@ pub fn record_compared(
 
 impl Composer<'_> {
     fn compared(&mut self, row_words: u32, tuning: &Tuning) {
-        let indices = self.index_buffer(Buffer::EncodedValues);
+        let indices = self.whole_index_buffer();
         self.iota(indices);
         let records = |keys| Records { keys, values: None };
         let sort = WordSort {
@@ -38,7 +38,12 @@ impl Composer<'_> {
             map: AS_THEY_ARE,
             ranks: self.job.ranks.clone().unwrap_or(0..self.job.len),
         };
-        record(&mut self.recording, &sort, tuning, self.job.limits);
+        let limits = self.job.limits;
+        record(&mut self.recording, &sort, tuning, limits);
+        let of_words = |recording: &mut Recording, sort: &WordSort| {
+            record(recording, sort, tuning, limits);
+        };
+        let indices = self.by_segment(&of_words, indices);
         self.payload(indices);
     }
 }

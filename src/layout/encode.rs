@@ -169,20 +169,7 @@ impl<'a> Composer<'a> {
             values: Some(values),
         };
         self.sort_encoded(sort, 2, records(by_keys));
-
-        let ranks = self.reserve(Buffer::PassRanks, 1);
-        let bindings = [
-            ("source", by_keys),
-            ("destination", keys),
-            ("values", ranks),
-            ("offsets", Buffer::Offsets),
-        ];
-        self.each(Phase::Encode, &kernels::encode_segments(), &bindings);
-        self.sort_encoded(sort, 1, records(ranks));
-
-        // The scratch memory of the sort is free again.
-        let indices = self.index_buffer(Buffer::ScratchValues);
-        self.move_rows(whole(by_keys), whole(indices), 1, Some(whole(ranks)));
+        let indices = self.by_segment(sort, by_keys);
         self.payload(indices);
         if let Some(to) = self.layout().key_output() {
             // 64-bit keys have two words each.
@@ -196,6 +183,30 @@ impl<'a> Composer<'a> {
             };
             self.column(words(from), 2, words(to), indices);
         }
+    }
+
+    /// Sorts indices in the order of all records stably by segment, if there are segments. Returns
+    /// their buffer.
+    pub(super) fn by_segment(&mut self, sort: Sort<'_>, by_keys: Buffer) -> Buffer {
+        if !self.is_segmented() {
+            return by_keys;
+        }
+        let keys = self.reserve(Buffer::EncodedKeys, 1);
+        let ranks = self.reserve(Buffer::PassRanks, 1);
+        let bindings = [
+            ("source", by_keys),
+            ("destination", keys),
+            ("values", ranks),
+            ("offsets", Buffer::Offsets),
+        ];
+        self.each(Phase::Encode, &kernels::encode_segments(), &bindings);
+        let values = Some(ranks);
+        self.sort_encoded(sort, 1, Records { keys, values });
+
+        // The scratch memory of the sort is free again.
+        let indices = self.index_buffer(Buffer::ScratchValues);
+        self.move_rows(whole(by_keys), whole(indices), 1, Some(whole(ranks)));
+        indices
     }
 
     /// Writes the indices if the user wants them, and gathers all payload rows by index.
@@ -244,6 +255,15 @@ impl<'a> Composer<'a> {
         };
         let len = self.job.len.into();
         self.step(Phase::IsSorted, &kernel, &bindings, parameters, len);
+    }
+
+    /// The buffer of the indices in the order of all records: that of the payload, unless they are
+    /// sorted by segment afterwards.
+    pub(super) fn whole_index_buffer(&mut self) -> Buffer {
+        if self.is_segmented() {
+            return self.reserve(Buffer::EncodedValues, 1);
+        }
+        self.index_buffer(Buffer::EncodedValues)
     }
 
     /// The buffer of the indices that payload is gathered by: the user's index buffer if the

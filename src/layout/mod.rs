@@ -21,7 +21,7 @@
 //!
 //! The upper word of a composed key is the number of its segment. An argsort of segments of 64-bit
 //! keys would need records of four words. It takes two passes instead: by (key, index), then by
-//! (segment, rank in the first pass).
+//! (segment, rank in the first pass). So do wider keys, and comparators.
 //!
 //! # Keys of more than 64 bits
 //!
@@ -284,6 +284,8 @@ impl SortLayout {
         let strategy = Strategy::new(self, key.words(), true, false);
         let words = match strategy {
             Strategy::Nothing => 0,
+            // A segment and a rank, too.
+            Strategy::Compared if self.segments.is_some() => 4,
             Strategy::Compared => 1,
             Strategy::TwoPassArgsort => 4,
             // A part of a key, and two orders. Those of the ties take the rest of the bound.

@@ -61,11 +61,12 @@ impl Composer<'_> {
         let Some(first) = parts.first() else { return };
         let words = parts.iter().map(Part::words).max().unwrap_or(2);
         let keys = self.reserve(Buffer::EncodedKeys, words);
-        let indices = self.index_buffer(Buffer::EncodedValues);
+        let indices = self.whole_index_buffer();
         let values = Some(indices);
         self.encode_part(first, false, Buffer::Keys, Records { keys, values });
         self.sort_encoded(sort, first.words(), Records { keys, values });
         self.ties(sort, keys, indices);
+        let indices = self.by_segment(sort, indices);
         self.payload(indices);
     }
 

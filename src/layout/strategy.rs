@@ -13,8 +13,8 @@ use super::{Output, SortLayout};
 /// | `Digits` | | (key, index), by a radix sort | decode keys, gather rows |
 /// | `Argsort` | encode | (key, index), or (segment, key, index) | decode keys, gather rows |
 /// | `TwoPassArgsort` | encode | (key, index), then (segment, rank) | gather |
-/// | `Parts` | encode | (first part of the key, index), then (other part, rank) of ties | gather |
-/// | `Compared` | iota | indices, by a comparator | gather |
+/// | `Parts` | encode | (first part of the key, index), then (other part, rank) of ties; then (segment, rank) | gather |
+/// | `Compared` | iota | indices, by a comparator; then (segment, rank) | gather |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
     /// No output is requested.

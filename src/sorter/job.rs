@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 /// | the same, to get the indices only | [`argsort`](Self::argsort) |
 /// | structs by a custom comparator | [`by`](Self::by) |
 /// | keys that are in order already | [`of_sorted`](Self::of_sorted) |
-/// | many segments, each by itself | [`segmented`](SortJob::segmented) |
+/// | many segments, each by itself | [`segmented`](SortJob::segmented), [`segmented_by`](SortJob::segmented_by) |
 ///
 /// | what comes out | method | without it |
 /// |---|---|---|
@@ -44,8 +44,7 @@ use std::sync::{Mutex, PoisonError};
 /// | a record count in a GPU buffer | [`len_from`](Self::len_from) | `len` |
 /// | scratch memory shared with other sorts | [`scratch`](Self::scratch) | its own |
 ///
-/// All of these combine. What does not, a partial sort or a comparator with segments, has no
-/// method. Only what is found among sorted keys needs keys that are all in order: not with a
+/// All of these combine. What does not, a partial sort of segments, has no method. Only what is found among sorted keys needs keys that are all in order: not with a
 /// comparator, and not with a range of ranks. By some [bits](Keys::bits), or several
 /// [fields](Keys::fields), not all of it is found.
 ///
@@ -79,7 +78,7 @@ use std::sync::{Mutex, PoisonError};
 /// is encoded to scratch memory, sorted there as words, and decoded: two dispatches more, each one
 /// pass over the keys. With payload the keys are sorted with their indices (an argsort), and each
 /// payload is gathered by these: one dispatch out of place, two in place. An argsort of segments of
-/// 64-bit keys takes two passes. Keys of more than 64 bits are sorted by their first part, and then
+/// 64-bit keys takes two passes, and so does a comparator with segments. Keys of more than 64 bits are sorted by their first part, and then
 /// those that are equal in it. Of more than a few tiles of keys of which at most 16 bits count, a
 /// radix sort writes the indices, or moves keys and values, in two passes by digits: not within
 /// segments, and where a device has 27 KiB of workgroup memory.
@@ -226,7 +225,7 @@ impl<'a> Keys<'a> {
     ///
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) from
     /// [`Sorter::prepare`](crate::Sorter::prepare) for fields of more than 128 bits together or none,
-    /// for those of more than 64 bits in segments, and for those that are not within a struct or not at a multiple of their size.
+    /// and for those that are not within a struct or not at a multiple of their size.
     ///
     /// # Examples
     ///
@@ -710,9 +709,9 @@ impl<'a> SortJob<'a> {
 
     /// Sorts the first `len` structs of a range by a custom comparator, in place. Stable.
     ///
-    /// O(n log n) comparisons, each of which reads two structs. An order that a key of up to 64
-    /// bits can express is faster as a [strided](Keys::strided) key: 2^24 structs of 16 bytes take
-    /// an H200 4.6 ms by two fields with a comparator, and 1.4 by one field. With
+    /// O(n log n) comparisons, each of which reads two structs. An order that
+    /// [fields](Keys::fields) of up to 128 bits can express is faster as these: 2^24 structs of 16
+    /// bytes take an H200 4.6 ms by two fields with a comparator, and 2.3 by `Keys::fields`. With
     /// [`Order::Descending`] the order is reversed.
     ///
     /// The structs must lie in the buffer as the comparator's WGSL declares them:
@@ -828,6 +827,52 @@ impl<'a> SortJob<'a, Segmented> {
     /// ```
     pub fn segmented(keys: Keys<'a>, len: u64, offsets: impl ToBinding<'a>, count: u32) -> Self {
         let mut job = SortJob::new(keys, len).job;
+        job.segments = Some((offsets.to_range(), count));
+        Self {
+            job,
+            scratch: None,
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<'a> SortJob<'a, Segmented> {
+    /// Sorts each of `count` segments of the first `len` structs by itself, by a custom comparator,
+    /// in place. Stable.
+    ///
+    /// Segments are those of [`segmented`](SortJob::segmented), and structs and comparator those of
+    /// [`by`](SortJob::by). All records are sorted by the comparator, and then by segment: it takes
+    /// the time of both sorts, and a composed record in [scratch memory](SortJob#scratch-memory) has
+    /// 16 bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{Comparator, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let nearest = Comparator::new(
+    ///     "struct Point { at: vec2<f32> }
+    ///     fn precedes(a: Point, b: Point) -> bool {
+    ///         return dot(a.at, a.at) < dot(b.at, b.at);
+    ///     }",
+    /// )?;
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let points = sorter.upload(&[[3.0_f32, 4.0], [0.0, -1.0], [9.0, 9.0], [2.0, 2.0]])?;
+    /// let offsets = sorter.upload(&[0_u32, 2])?;
+    /// let job = SortJob::segmented_by(&points, &nearest, 4, &offsets, 2);
+    /// sorter.prepare(&job)?.run()?;
+    /// let sorted = sorter.download::<[f32; 2]>(&points)?;
+    /// assert_eq!(sorted, [[0.0, -1.0], [3.0, 4.0], [2.0, 2.0], [9.0, 9.0]]);
+    /// # Ok(()) }
+    /// ```
+    pub fn segmented_by(
+        structs: impl ToBinding<'a>,
+        comparator: &Comparator,
+        len: u64,
+        offsets: impl ToBinding<'a>,
+        count: u32,
+    ) -> Self {
+        let mut job = SortJob::by(structs, comparator, len).job;
         job.segments = Some((offsets.to_range(), count));
         Self {
             job,

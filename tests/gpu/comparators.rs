@@ -60,6 +60,47 @@ fn by_cell_and_depth(a: &Particle, b: &Particle) -> Ordering {
 }
 
 #[test]
+fn structs_are_sorted_in_segments() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let comparator = by_depth();
+    let offsets = [3_u32, 3, 700, 20_000, 40_000];
+    let offsets_there = sorter.upload(&offsets).unwrap();
+    for (len, order, keeps) in [
+        (1_u64, Order::Ascending, false),
+        (900, Order::Descending, true),
+        (30_001, Order::Ascending, false),
+        (30_001, Order::Descending, true),
+    ] {
+        let before = particles(len);
+        let mut expected = before.clone();
+        let segment =
+            |particle: &Particle| offsets.partition_point(|&offset| offset <= particle.number);
+        expected.sort_by(|a, b| {
+            let by_members = match order {
+                Order::Ascending => by_cell_and_depth(a, b),
+                Order::Descending => by_cell_and_depth(b, a),
+            };
+            segment(a).cmp(&segment(b)).then(by_members)
+        });
+        let structs = sorter.upload(&before).unwrap();
+        let indices = sorter.upload(&vec![0_u32; len as usize]).unwrap();
+        let count = offsets.len() as u32;
+        let job = SortJob::segmented_by(&structs, &comparator, len, &offsets_there, count);
+        let job = job.order(order).indices(&indices);
+        let job = if keeps { job.keep_keys() } else { job };
+        sorter.prepare(&job).unwrap().run().unwrap();
+        let numbers: Vec<u32> = expected.iter().map(|particle| particle.number).collect();
+        assert!(
+            sorter.download::<u32>(&indices).unwrap() == numbers,
+            "{len}"
+        );
+        let after: Vec<Particle> = sorter.download(&structs).unwrap();
+        assert!(after == if keeps { before } else { expected }, "{len}");
+    }
+}
+
+#[test]
 fn structs_are_sorted_stably_by_two_members() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);

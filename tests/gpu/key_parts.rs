@@ -200,6 +200,30 @@ fn bits_that_cannot_be_selected_are_refused() {
     assert!(matches!(error(search), Error::NotInOrder(_)));
 }
 
+/// The same in segments.
+fn check_segments_of_fields(
+    gpu: &Gpu,
+    (rows, codes): (&[[u32; 4]], &dyn Fn(&[u32; 4]) -> Vec<u64>),
+    fields: &[KeyField],
+    order: Order,
+) {
+    let len = rows.len() as u32;
+    let offsets = [0, 7000, 7001];
+    let segment = |i: u32| offsets.partition_point(|&offset| offset <= i);
+    let mut expected: Vec<u32> = (0..len).collect();
+    expected.sort_by_key(|&i| (segment(i), codes(&rows[i as usize])));
+    let words: Vec<u32> = rows.iter().flatten().copied().collect();
+    let (on_gpu_offsets, on_gpu) = (gpu.buffer(&offsets), gpu.buffer(&words));
+    let indices = gpu.buffer(&vec![0; rows.len()]);
+    let keys = Keys::fields(&on_gpu, 16, fields);
+    let job = SortJob::segmented(keys, len.into(), &on_gpu_offsets, 3).order(order);
+    let sort = gpu.first.prepare(&job.indices(&indices)).unwrap();
+    sort.run().unwrap();
+    let sorted: Vec<u32> = expected.iter().flat_map(|&i| rows[i as usize]).collect();
+    assert!(gpu.read(&on_gpu) == sorted, "segments, {fields:?}");
+    assert!(gpu.read(&indices) == expected, "segments, {fields:?}");
+}
+
 /// A field: its offset, its type and its direction.
 type Listed = (u32, KeyType, Order);
 
@@ -243,6 +267,7 @@ fn check_fields(gpu: &Gpu, fields: &[Listed], order: Order) {
     let keys = || Keys::fields(&on_gpu, 16, &fields);
     let [indices, starts] = [(); 2].map(|()| gpu.buffer(&vec![0; len]));
     let count = gpu.buffer(&[0]);
+    check_segments_of_fields(gpu, (&rows, &codes), &fields, order);
     let argsort = || SortJob::argsort(keys(), &indices, len as u64).order(order);
     let sorted =
         |order: &[u32]| -> Vec<u32> { order.iter().flat_map(|&i| rows[i as usize]).collect() };
@@ -271,20 +296,6 @@ fn check_fields(gpu: &Gpu, fields: &[Listed], order: Order) {
         (1..len).find(falls).unwrap_or(len),
         "{what}"
     );
-
-    let offsets = [0, 7000, 7001];
-    let mut by_segment: Vec<u32> = (0..len as u32).collect();
-    let segment = |i: u32| offsets.partition_point(|&offset| offset <= i);
-    by_segment.sort_by_key(|&i| (segment(i), codes(&rows[i as usize])));
-    let (on_gpu_offsets, other) = (gpu.buffer(&offsets), gpu.buffer(&words));
-    let job = SortJob::segmented(
-        Keys::fields(&other, 16, &fields),
-        len as u64,
-        &on_gpu_offsets,
-        3,
-    );
-    gpu.first.prepare(&job.order(order)).unwrap().run().unwrap();
-    assert!(gpu.read(&other) == sorted(&by_segment), "segments, {what}");
 
     run(gpu, &SortJob::new(keys(), len as u64).order(order));
     assert!(gpu.read(&on_gpu) == sorted(&expected), "{what}");
@@ -355,9 +366,6 @@ fn fields_that_cannot_be_a_key_are_refused() {
     assert!(error(SortJob::new(bits, 4)).contains("fields of keys"));
     let wide = || Keys::fields(&structs, 16, &KeyField::U128);
     assert!(error(SortJob::new(wide(), 4).runs(Runs::new(&count))).contains("64 bits"));
-    let segmented = SortJob::segmented(wide(), 4, &other, 1);
-    let refused = gpu.first.prepare(&segmented).unwrap_err().to_string();
-    assert!(refused.contains("64 in segments"), "{refused}");
     let refused = gpu.first.is_sorted_until(&wide(), 4, Order::Ascending);
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("their order"), "{refused}");
