@@ -387,6 +387,14 @@ impl<R> BufferSort<R> {
         }
     }
 
+    /// Bytes of what is written of each run: a key, or a struct that a comparator compares.
+    fn run_key_bytes(&self) -> u64 {
+        match self.comparator {
+            Some(_) => self.record_bytes(),
+            None => self.key.bytes(),
+        }
+    }
+
     /// Bytes from one record to the next.
     fn record_bytes(&self) -> u64 {
         let key = self.key.bytes();
@@ -535,12 +543,17 @@ impl<R: AsSpan> BufferSort<R> {
                 range.as_ref().map(first).transpose()
             };
             let key = |range: &R| {
-                let (role, bytes) = (BufferRole::RunKeys, self.key.bytes());
+                let (role, bytes) = (BufferRole::RunKeys, self.run_key_bytes());
                 self.check_records(role, range, bytes, limit)?;
-                range.span().first_unit(role, bytes)
+                // A key is one unit, and a struct of some words.
+                range.span().first_unit(role, self.key.bytes())
+            };
+            let heads = match &self.segments {
+                Some(_) => Heads::OfSegments,
+                None => runs.heads,
             };
             found.runs = Some(layout::Runs {
-                heads: runs.heads,
+                heads,
                 count_at: word(BufferRole::RunCount, &runs.count)?,
                 starts: words(BufferRole::RunStarts, &runs.starts)?,
                 lengths: words(BufferRole::RunLengths, &runs.lengths)?,
@@ -583,10 +596,17 @@ impl<R: AsSpan> BufferSort<R> {
     /// Fails if the keys do not all lie in order once they are sorted.
     fn check_order(&self) -> Result<(), Error> {
         let keeps_keys = matches!(self.output, Destination::None) && !self.is_sorted;
-        let why = if self.comparator.is_some() {
+        let why = if self.comparator.is_some() && (self.cells.is_some() || self.search.is_some()) {
             "a comparator orders structs without keys"
-        } else if self.segments.is_some() {
+        } else if self.segments.is_some() && (self.cells.is_some() || self.search.is_some()) {
             "each segment is in order by itself"
+        } else if keeps_keys
+            && (self.comparator.is_some()
+                && self.runs.as_ref().is_some_and(|runs| runs.keys.is_some()))
+        {
+            "the structs of runs are written from those that are sorted"
+        } else if self.comparator.is_none() && self.segments.is_some() && keeps_keys {
+            "runs in segments are found among sorted keys that are written"
         } else if self.range.is_some() {
             "only some ranks are sorted"
         } else if self.fields.is_some_and(|fields| fields.bits > 64) {
@@ -778,7 +798,7 @@ impl<R: AsSpan> BufferSort<R> {
             for (role, range, bytes) in [
                 (BufferRole::RunStarts, &runs.starts, 4),
                 (BufferRole::RunLengths, &runs.lengths, 4),
-                (BufferRole::RunKeys, &runs.keys, self.key.bytes()),
+                (BufferRole::RunKeys, &runs.keys, self.run_key_bytes()),
             ] {
                 if let Some(range) = range {
                     add(role, range, self.len * bytes)?;

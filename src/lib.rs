@@ -81,9 +81,9 @@
 //!
 //! # Not supported
 //!
-//! - Runs of structs by a comparator, and within segments. By [some bits](Keys::bits) runs have no
-//!   keys, and no other keys are looked for; by several [fields](Keys::fields) there are only
-//!   starts and lengths of runs, of structs that are kept.
+//! - Runs in segments of keys that are kept. By
+//!   [some bits](Keys::bits) runs have no keys, and no other keys are looked for; by several
+//!   [fields](Keys::fields) there are only starts and lengths of runs, of structs that are kept.
 //! - Keys of more than 128 bits but by a comparator. With those of more than 64 bits nothing is found
 //!   among sorted keys.
 //! - A partial sort of each segment in place: [`TopKJob`] writes the first k records of each to

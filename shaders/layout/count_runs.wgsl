@@ -1,4 +1,4 @@
-// Uses layout/heads, layout/load, layout/params, lib/key_map, lib/workgroup.
+// Uses layout/heads, layout/load, layout/params, layout/segments, lib/key_map, lib/workgroup.
 //
 // RUNS, first phase: the heads of each tile, and the last of them.
 //

@@ -1,9 +1,10 @@
-// Which records are HEADS: those that begin a run. A kernel takes one section.
+// Which records are HEADS: those that begin a run. A kernel takes one section; and of_keys and
+// of_rows one of `whole` and `in_segments`.
 
 // ---- of_keys
 
 // The first record, and each whose key differs from that of the record before it: so the runs of
-// sorted keys are the maximal ranges of equal ones.
+// sorted keys are the maximal ranges of equal ones. With segments, also the first record of each.
 
 // The heads among 8 records, LANES apart from number `first` on: a bit for each.
 fn heads_from(first: u32) -> u32 {
@@ -18,10 +19,27 @@ fn heads_from(first: u32) -> u32 {
     var found = 0u;
     for (var j = 0u; j < 8u; j++) {
         let i = first + j * LANES;
-        let differs = (own[j].x != last[j].x) | (own[j].y != last[j].y);
-        found |= u32((i < params.len) & ((i == 0u) | differs)) << j;
+        var is_head = (i == 0u) | (own[j].x != last[j].x) | (own[j].y != last[j].y);
+        if !is_head && i < params.len {
+            is_head = begins_segment(i);
+        }
+        found |= u32((i < params.len) & is_head) << j;
     }
     return found;
+}
+
+// ---- whole
+
+// Whether a record, not the first one, is the first of its segment.
+fn begins_segment(i: u32) -> bool {
+    return false;
+}
+
+// ---- in_segments
+
+// Whether a record, not the first one, is the first of its segment.
+fn begins_segment(i: u32) -> bool {
+    return segment_of(i) != segment_of(i - 1u);
 }
 
 // ---- of_flags
@@ -65,6 +83,39 @@ fn heads_from(first: u32) -> u32 {
         let follows = (i > 0u) & (own[j].x == last[j].x) & (own[j].y == last[j].y);
         let precedes = (i < end) & (own[j].x == next[j].x) & (own[j].y == next[j].y);
         found |= u32((i < params.len) & (follows | precedes)) << j;
+    }
+    return found;
+}
+
+// ---- of_rows
+
+// The first record, and each before or after whose row the comparator puts the row before it; with
+// segments, also the first record of each.
+
+@group(0) @binding(5) var<storage, read> order: array<u32>;
+@group(0) @binding(10) var<storage, read> compared_rows: array<user_row>;
+
+// The row of a rank. Clamped: the user may overwrite the indices between two submissions.
+fn row_of(rank: u32) -> u32 {
+    return min(order[rank], params.rows - 1u);
+}
+
+// The heads among 8 records, LANES apart from number `first` on: a bit for each.
+fn heads_from(first: u32) -> u32 {
+    var found = 0u;
+    for (var j = 0u; j < 8u; j++) {
+        let i = first + j * LANES;
+        if i < params.len {
+            var is_head = i == 0u;
+            if !is_head {
+                let own = row_of(i);
+                let last = row_of(i - 1u);
+                let follows = user_precedes(compared_rows[last], compared_rows[own]);
+                let precedes = user_precedes(compared_rows[own], compared_rows[last]);
+                is_head = follows || precedes || begins_segment(i);
+            }
+            found |= u32(is_head) << j;
+        }
     }
     return found;
 }

@@ -21,6 +21,7 @@ pub fn record_compared(
     if job.len > 0 {
         composer.compared(comparator.row_words(), tuning);
     }
+    composer.found();
     counted(composer.recording, job.layout.count_at)
 }
 
@@ -44,6 +45,7 @@ impl Composer<'_> {
             record(recording, sort, tuning, limits);
         };
         let indices = self.by_segment(&of_words, indices);
+        self.row_heads(indices);
         self.payload(indices);
     }
 }

@@ -20,6 +20,7 @@ use super::kernels::{
 };
 use super::{Output, Rows};
 use crate::recording::{Buffer, Phase, Step};
+use crate::shader::Kernel;
 
 /// Where the runs of equal keys are written, or the records that are flagged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,10 +161,25 @@ impl Composer<'_> {
             _ => layout.bits.unwrap_or(32 * self.job.key.words()),
         };
         let count = (count, runs.count_at);
-        self.heads((sorted.keys, sorted.parameters), (bits, runs.heads), count);
-        let first_rows = self.job.layout.first_rows();
+        let structs = layout.structs.filter(|structs| structs.compared);
+        if structs.is_none() {
+            self.heads((sorted.keys, sorted.parameters), (bits, runs.heads), count);
+        }
+        let mut first_rows = layout.first_rows();
+        if let (Some(first), Some(structs)) = (runs.keys, structs) {
+            let from = Rows {
+                buffer: Buffer::Keys,
+                first: structs.first,
+            };
+            let to = Rows {
+                buffer: Buffer::RunKeys,
+                first,
+            };
+            let sorted = layout.output_of(from);
+            first_rows.extend(sorted.map(|sorted| (sorted, structs.words, to)));
+        }
         let starts = self.starts(sorted, runs, !first_rows.is_empty());
-        if let Some(first) = runs.keys {
+        if let Some(first) = runs.keys.filter(|_| structs.is_none()) {
             self.run_keys(sorted, count, first);
         }
         for (from, words, to) in first_rows {
@@ -177,7 +193,42 @@ impl Composer<'_> {
     pub(super) fn heads(
         &mut self,
         (keys, parameters): (Buffer, LayoutParams),
-        (bits, heads_of): (u32, Heads),
+        (bits, heads): (u32, Heads),
+        count: (Buffer, u32),
+    ) {
+        let kernel = kernels::count_runs(bits, heads);
+        let mut bindings = vec![("source", keys)];
+        if heads == Heads::OfSegments {
+            bindings.push(("offsets", Buffer::Offsets));
+        }
+        self.count_heads(&kernel, bindings, parameters, count);
+    }
+
+    /// The same among rows that a comparator compares, in an order. They are not moved yet.
+    pub(super) fn row_heads(&mut self, order: Buffer) {
+        let Some(runs) = self.job.layout.found.runs else {
+            return;
+        };
+        let segmented = runs.heads == Heads::OfSegments;
+        let kernel = kernels::count_row_runs(segmented);
+        let mut bindings = vec![("order", order), ("compared_rows", Buffer::Keys)];
+        if segmented {
+            bindings.push(("offsets", Buffer::Offsets));
+        }
+        let parameters = LayoutParams {
+            rows: self.job.len,
+            ..self.parameters()
+        };
+        let count = (Buffer::RunCount, runs.count_at);
+        self.count_heads(&kernel, bindings, parameters, count);
+    }
+
+    /// Records the kernel that finds heads, and the number of these.
+    fn count_heads(
+        &mut self,
+        kernel: &Kernel,
+        mut bindings: Vec<(&'static str, Buffer)>,
+        parameters: LayoutParams,
         (count, count_at): (Buffer, u32),
     ) {
         let tile_count = self.job.len.div_ceil(RUN_TILE);
@@ -185,10 +236,9 @@ impl Composer<'_> {
         let tiles = self.recording.reserve(Buffer::RunTiles, bytes);
         let heads_bytes = u64::from(tile_count) * u64::from(RUN_TILE / 8);
         let heads = self.recording.reserve(Buffer::RunHeads, heads_bytes);
-        let bindings = [("source", keys), ("tiles", tiles), ("heads", heads)];
-        let kernel = kernels::count_runs(bits, heads_of);
+        bindings.extend([("tiles", tiles), ("heads", heads)]);
         let groups = (tile_count, RUN_TILE);
-        self.groups(Phase::Runs, &kernel, &bindings, parameters, groups);
+        self.groups(Phase::Runs, kernel, &bindings, parameters, groups);
         self.recording.steps.push(Step {
             phase: Phase::Runs,
             round: 1,
@@ -258,7 +308,7 @@ impl Composer<'_> {
             return;
         };
         // A lane writes a word of packed keys, of several runs: mapped words first.
-        let most = self.job.len.min(1 << bits);
+        let most = self.job.layout.most_packed_runs(bits, self.job.len);
         let bytes = u64::from(most) * 4;
         let mapped = self.recording.reserve(Buffer::RunWords, bytes);
         let parameters = LayoutParams {

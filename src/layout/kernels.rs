@@ -86,9 +86,12 @@ pub fn all() -> Vec<Kernel> {
     .into_iter()
     .chain([1, 2].into_iter().flat_map(found))
     .chain([8, 32, 64].map(|bits| count_runs(bits, Heads::OfKeys)))
+    .chain([8, 32, 64].map(|bits| count_runs(bits, Heads::OfSegments)))
     .chain([8, 64].map(|bits| count_runs(bits, Heads::OfFlags)))
     .chain([32, 64].map(|bits| count_runs(bits, Heads::OfTies)))
     .chain([
+        count_row_runs(false),
+        count_row_runs(true),
         scan_runs(),
         write_runs(RunOutput::Starts),
         write_runs(RunOutput::StartsAndLengths),
@@ -370,6 +373,8 @@ pub enum Heads {
     /// Records whose key differs from the one before: runs of equal keys.
     #[default]
     OfKeys,
+    /// The same, and the first record of each segment.
+    OfSegments,
     /// Records whose key, a flag, is not 0.
     OfFlags,
     /// Records whose key equals that of a neighbour.
@@ -381,27 +386,57 @@ pub enum Heads {
 pub fn count_runs(bits: u32, heads: Heads) -> Kernel {
     let (of, text) = match heads {
         Heads::OfKeys => ("", wgsl!("layout/heads.wgsl", "of_keys")),
+        Heads::OfSegments => (".segments", wgsl!("layout/heads.wgsl", "of_keys")),
         Heads::OfFlags => (".flags", wgsl!("layout/heads.wgsl", "of_flags")),
         Heads::OfTies => (".ties", wgsl!("layout/heads.wgsl", "of_ties")),
     };
     let (words, load) = match (bits, heads) {
         (64, _) => ("2w", wgsl!("layout/load.wgsl", "wide_keys")),
-        (32, Heads::OfKeys | Heads::OfTies) => ("1w", wgsl!("layout/load.wgsl", "words")),
+        (32, Heads::OfKeys | Heads::OfSegments | Heads::OfTies) => {
+            ("1w", wgsl!("layout/load.wgsl", "words"))
+        }
         // These may be of 32 bits, too.
         _ => ("packed", wgsl!("layout/load.wgsl", "keys")),
     };
-    let texts = [
-        key_map(bits.div_ceil(32)),
-        load,
-        text,
-        wgsl!("layout/count_runs.wgsl"),
-    ];
+    let mut texts = vec![key_map(bits.div_ceil(32)), load];
+    match heads {
+        Heads::OfKeys => texts.push(wgsl!("layout/heads.wgsl", "whole")),
+        Heads::OfSegments => {
+            texts.extend([SEGMENTS, wgsl!("layout/heads.wgsl", "in_segments")]);
+        }
+        Heads::OfFlags | Heads::OfTies => {}
+    }
+    texts.extend([text, wgsl!("layout/count_runs.wgsl")]);
     Definition {
         name: format!("layout.count_runs.{words}{of}").into(),
         workgroup_bytes: 8 * LANES,
         ..kernel("", &[("RUN_TILE", RUN_TILE)], &texts)
     }
     .into()
+}
+
+/// Runs of rows by a comparator: the heads of each tile.
+#[must_use]
+pub fn count_row_runs(segmented: bool) -> Kernel {
+    let mut texts = Vec::new();
+    if segmented {
+        texts.extend([SEGMENTS, wgsl!("layout/heads.wgsl", "in_segments")]);
+    } else {
+        texts.push(wgsl!("layout/heads.wgsl", "whole"));
+    }
+    texts.extend([
+        wgsl!("layout/heads.wgsl", "of_rows"),
+        wgsl!("layout/count_runs.wgsl"),
+    ]);
+    let of = if segmented { ".segments" } else { "" };
+    let mut of = Definition {
+        name: format!("layout.count_runs.rows{of}").into(),
+        workgroup_bytes: 8 * LANES,
+        ..kernel("", &[("RUN_TILE", RUN_TILE)], &texts)
+    };
+    // It asks in both directions.
+    of.pieces.insert(0, Piece::Comparator(0, false));
+    of.into()
 }
 
 /// Runs: the heads before each tile.

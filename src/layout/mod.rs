@@ -325,11 +325,23 @@ impl SortLayout {
             if runs.starts.is_none() && (runs.lengths.is_some() || has_firsts) {
                 bytes += len * 4;
             }
+            if runs.keys.is_some() && self.bits.is_some() && self.segments.is_some() {
+                bytes += len * 4;
+            }
         }
         if self.found.search.is_some() {
             bytes += len * key.bytes() / u64::from(kernels::INDEXED);
         }
         bytes
+    }
+
+    /// The most runs of `len` keys of few bits.
+    fn most_packed_runs(&self, bits: u32, len: u32) -> u32 {
+        match self.segments {
+            // Each of them may have all keys.
+            Some(_) => len,
+            None => len.min(1 << bits),
+        }
     }
 
     /// Whether the keys are contiguous words at the beginning of their buffers.

@@ -45,7 +45,7 @@ use std::sync::{Mutex, PoisonError};
 /// | scratch memory shared with other sorts | [`scratch`](Self::scratch) | its own |
 ///
 /// All of these combine. What does not, a partial sort of segments, has no method. Only what is found among sorted keys needs keys that are all in order: not with a
-/// comparator, and not with a range of ranks. By some [bits](Keys::bits), or several
+/// comparator, not with a range of ranks, and with segments only runs. By some [bits](Keys::bits), or several
 /// [fields](Keys::fields), not all of it is found.
 ///
 /// A sort takes O(n log n) time, and one of packed keys, or by at most 16 bits, O(n). It is stable
@@ -559,41 +559,6 @@ impl<'a> SortJob<'a> {
         job
     }
 
-    /// Finds the runs of equal keys once they are sorted. O(n) time: three dispatches, which read
-    /// the keys twice, and once more for the keys of the runs.
-    ///
-    /// With [`keep_keys`](Self::keep_keys) the keys are sorted in scratch memory, and the ranks are
-    /// those of the sorted indices or payload.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotInOrder`](crate::Error::NotInOrder) from
-    /// [`Sorter::prepare`](crate::Sorter::prepare) if not all keys are in order: with a
-    /// [comparator](Self::by), a [range](Self::range) of ranks, or if nothing is sorted at all.
-    ///
-    /// # Examples
-    ///
-    /// See [`Runs`].
-    pub fn runs(mut self, runs: Runs<'a>) -> Self {
-        self.job.runs = Some(runs.0);
-        self
-    }
-
-    /// Writes each key once, in order, and the number of different keys, a u32.
-    ///
-    /// It is [`runs`](Self::runs)`(Runs::new(count).keys(keys))`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`runs`](Self::runs).
-    ///
-    /// # Examples
-    ///
-    /// See [`of_sorted`](Self::of_sorted).
-    pub fn unique(self, keys: impl ToBinding<'a>, count: impl ToBinding<'a>) -> Self {
-        self.runs(Runs::new(count).keys(keys))
-    }
-
     /// Writes where the records of each cell begin, for unsigned keys that are the numbers of
     /// cells: to `table`, for each number from 0 to `cells`, the number of records that precede it,
     /// a u32.
@@ -883,6 +848,60 @@ impl<'a> SortJob<'a, Segmented> {
 }
 
 impl<'a, Kind> SortJob<'a, Kind> {
+    /// Finds the runs of equal keys once they are sorted. O(n) time: three dispatches, which read
+    /// the keys twice, and once more for the keys of the runs.
+    ///
+    /// With [`keep_keys`](Self::keep_keys) the keys are sorted in scratch memory, and the ranks are
+    /// those of the sorted indices or payload.
+    ///
+    /// A run of a [segmented](SortJob::segmented) sort is within one segment: equal keys of two
+    /// segments are two runs. All runs are written one after the other, and starts are ranks in the
+    /// whole buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotInOrder`](crate::Error::NotInOrder) from
+    /// [`Sorter::prepare`](crate::Sorter::prepare) if not all keys are in order: with a
+    /// [comparator](SortJob::by), a [range](SortJob::range) of ranks, or if nothing is sorted at
+    /// all; and with segments, if the keys are kept.
+    ///
+    /// # Examples
+    ///
+    /// See [`Runs`].
+    pub fn runs(mut self, runs: Runs<'a>) -> Self {
+        self.job.runs = Some(runs.0);
+        self
+    }
+
+    /// Writes each key once, in order, and the number of different keys, a u32.
+    ///
+    /// It is [`runs`](Self::runs)`(Runs::new(count).keys(keys))`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`runs`](Self::runs).
+    ///
+    /// # Examples
+    ///
+    /// See [`of_sorted`](SortJob::of_sorted). The different values of each row:
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let rows = sorter.upload(&[7_u32, 2, 7, 7, 9, 7])?;
+    /// let (begins, unique) = (sorter.upload(&[0_u32, 3])?, sorter.upload(&[0_u32; 6])?);
+    /// let count = sorter.upload(&[0_u32])?;
+    /// let job = SortJob::segmented(Keys::new(&rows, KeyType::U32), 6, &begins, 2);
+    /// sorter.prepare(&job.unique(&unique, &count))?.run()?;
+    /// assert_eq!(sorter.download::<u32>(&count)?, [4]);
+    /// assert_eq!(sorter.download::<u32>(&unique)?[..4], [2, 7, 7, 9]);
+    /// # Ok(()) }
+    /// ```
+    pub fn unique(self, keys: impl ToBinding<'a>, count: impl ToBinding<'a>) -> Self {
+        self.runs(Runs::new(count).keys(keys))
+    }
+
     /// Sets the direction, which changes neither time nor memory. Descending sorts are stable as
     /// ascending ones: records of equal keys stay in the order of the input.
     ///

@@ -345,6 +345,11 @@ fn what_cannot_be_found_is_refused() {
         let error = refused(job.unique(&unique, &count));
         assert!(matches!(error, Error::NotInOrder(_)), "{error}");
     }
+    let segmented = SortJob::segmented(Keys::new(&keys, KeyType::U32), 100, &table, 3);
+    let kept = segmented.indices(&indices).keep_keys();
+    let error = gpu.first.prepare(&kept.unique(&unique, &count));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("runs in segments"), "{error}");
     let error = refused(of(KeyType::F32).starts_of(&table, 5));
     assert!(matches!(error, Error::NoCells(KeyType::F32)), "{error}");
     let too_small = [

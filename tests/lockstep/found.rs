@@ -22,6 +22,15 @@ const LIMITS: DeviceLimits = DeviceLimits {
 /// Where what is found begins in its buffer: not at the first word.
 const AT: [u32; 6] = [1, 2, 3, 4, 5, 6];
 
+/// The first records of segments, in sorts that have any.
+const OFFSETS: [u32; 9] = [1, 2, 2, 300, 699, 700, 2050, 4100, 9000];
+
+/// The segment of a record.
+fn segment_of(layout: &SortLayout, i: u32) -> usize {
+    let count = layout.segments.unwrap_or(0) as usize;
+    OFFSETS[..count].partition_point(|&offset| offset <= i)
+}
+
 /// What no kernel may change.
 const UNTOUCHED: u32 = 0x0dd_ba11;
 
@@ -114,7 +123,14 @@ impl Case {
         let keys = (0..self.room).map(|i| random(i) & self.differ & mask);
         let mut keys: Vec<u64> = keys.collect();
         let mut sorted = keys[..len as usize].to_vec();
-        sorted.sort_by_key(|&key| self.code(key));
+        let mut end = 0;
+        for segment in 0..=OFFSETS.len() {
+            let begin = end;
+            end += (begin as u32..len)
+                .take_while(|&i| segment_of(&self.layout, i) == segment)
+                .count();
+            sorted[begin..end].sort_by_key(|&key| self.code(key));
+        }
         if found.runs.is_some_and(|runs| runs.heads == Heads::OfFlags) {
             // Flags are in no order.
             sorted.clone_from_slice(&keys[..len as usize]);
@@ -154,6 +170,7 @@ impl Case {
             pack(&[in_front, needles.clone()].concat(), bits),
         );
         execution.set_buffer(Buffer::Count, vec![len; 2]);
+        execution.set_buffer(Buffer::Offsets, OFFSETS.to_vec());
         execution.set_buffer(Buffer::Output, untouched(2 * words.len()));
         execution.set_buffer(Buffer::Values, untouched(room));
         for (buffer, words) in [
@@ -183,7 +200,10 @@ impl Case {
         let codes: Vec<u64> = sorted.iter().map(|&key| self.code(key)).collect();
         let is_head = |&i: &u32| match found.runs.map(|runs| runs.heads) {
             Some(Heads::OfFlags) => sorted[i as usize] != 0,
-            _ => i == 0 || codes[i as usize] != codes[i as usize - 1],
+            _ => {
+                let segment = |i| segment_of(&self.layout, i);
+                i == 0 || codes[i as usize] != codes[i as usize - 1] || segment(i) != segment(i - 1)
+            }
         };
         let starts: Vec<u32> = (0..len).filter(is_head).collect();
         let ends = starts.iter().skip(1).copied().chain([len]);
@@ -346,6 +366,55 @@ fn runs_cells_and_places_equal_the_cpu() {
                     layout: SortLayout {
                         count_at: is_counted.then_some(1),
                         found,
+                        ..layout.clone()
+                    },
+                };
+                case.check();
+            }
+        }
+    }
+}
+
+/// Equal keys of two segments are two runs. Packed keys have more runs than there are keys.
+#[test]
+fn runs_in_segments_equal_the_cpu() {
+    let differ = [0, 1, 0xfff, u64::MAX];
+    let mut number = 0_u32;
+    for (key, bits) in TYPES {
+        for layout in layouts(key.words(), bits) {
+            if layout.is_sorted || layout.output == Output::None {
+                continue;
+            }
+            for (segments, len) in [(0, 40), (1, 1), (6, 700), (9, 700), (9, 6200)] {
+                number += 1;
+                let pick = |from: usize, salt: u32| (random(number ^ salt << 20) as usize) % from;
+                if len > 700 && !all_cases() && pick(4, 0) > 0 {
+                    continue;
+                }
+                let [count_at, starts, lengths, keys, ..] = AT;
+                let runs = Runs {
+                    heads: Heads::OfSegments,
+                    count_at,
+                    starts: (pick(3, 1) > 0).then_some(starts),
+                    lengths: (pick(3, 2) > 0).then_some(lengths),
+                    keys: (pick(3, 3) > 0).then_some(keys),
+                };
+                let is_counted = pick(3, 4) == 0;
+                let case = Case {
+                    key,
+                    bits,
+                    order: [Order::Ascending, Order::Descending][pick(2, 5)],
+                    room: if is_counted { len + 300 } else { len },
+                    len,
+                    differ: differ[pick(4, 6)],
+                    searched_from: u32::MAX,
+                    layout: SortLayout {
+                        segments: Some(segments),
+                        count_at: is_counted.then_some(1),
+                        found: Found {
+                            runs: Some(runs),
+                            ..Found::default()
+                        },
                         ..layout.clone()
                     },
                 };

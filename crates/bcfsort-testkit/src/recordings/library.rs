@@ -611,8 +611,23 @@ fn found(words: u32, order: Order) -> Vec<Recording> {
         },
         ..SortLayout::default()
     });
-    let mut all = vec![all, starts, flagged];
+    let in_segments = |bits| {
+        record(&SortLayout {
+            bits,
+            segments: Some(1),
+            found: Found {
+                runs: Some(Runs {
+                    heads: Heads::OfSegments,
+                    ..runs
+                }),
+                ..Found::default()
+            },
+            ..SortLayout::default()
+        })
+    };
+    let mut all = vec![all, starts, flagged, in_segments(None)];
     if words == 1 {
+        all.push(in_segments(Some(16)));
         all.push(record(&SortLayout {
             bits: Some(16),
             found: Found {
