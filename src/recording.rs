@@ -173,10 +173,9 @@ pub enum Buffer {
     EncodedValues,
     /// Ranks in the order of the pass before, of an argsort in several passes.
     PassRanks,
-    /// The records that are equal in the first part of their keys: their indices.
-    TiedRecords,
-    /// The order of these records.
-    TiedOrder,
+    /// The indices of records that are equal in the first part of their keys: those to be sorted, or
+    /// in the order of a pass, by turns.
+    TiedRecords(u8),
     /// Payload rows of an in-place gather, with room for the largest payload buffer.
     ScratchRows,
     /// Sample sort: the splitters, encoded.
@@ -245,8 +244,7 @@ impl Buffer {
             | Self::EncodedKeys
             | Self::EncodedValues
             | Self::PassRanks
-            | Self::TiedRecords
-            | Self::TiedOrder
+            | Self::TiedRecords(_)
             | Self::ScratchRows
             | Self::Splitters
             | Self::RunKeys
@@ -357,8 +355,7 @@ impl fmt::Display for Buffer {
             Self::EncodedKeys => f.write_str("encoded_keys"),
             Self::EncodedValues => f.write_str("encoded_values"),
             Self::PassRanks => f.write_str("pass_ranks"),
-            Self::TiedRecords => f.write_str("tied_records"),
-            Self::TiedOrder => f.write_str("tied_order"),
+            Self::TiedRecords(parity) => write!(f, "tied_records.{parity}"),
             Self::ScratchRows => f.write_str("scratch_rows"),
             Self::Splitters => f.write_str("splitters"),
             Self::TileTable => f.write_str("tile_table"),

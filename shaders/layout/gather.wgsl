@@ -13,11 +13,23 @@
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> destination: array<u32>;
 
-fn item(i: u32) {
+fn items(first: u32) {
     let words = params.len * params.words;
-    if i < words {
-        let row = i / params.words;
-        let word = row_at(row) * params.words + (i - row * params.words);
-        destination[params.destination_first + i] = source[params.source_first + word];
+    // All loads of a kind are under way together: in turn, each would wait for the one before.
+    var rows: array<u32, 8>;
+    for (var j = 0u; j < 8u; j++) {
+        let i = min(first + j * LANES, max(words, 1u) - 1u);
+        rows[j] = row_at(i / params.words);
+    }
+    var moved: array<u32, 8>;
+    for (var j = 0u; j < 8u; j++) {
+        let i = min(first + j * LANES, max(words, 1u) - 1u);
+        moved[j] = source[params.source_first + rows[j] * params.words + i % params.words];
+    }
+    for (var j = 0u; j < 8u; j++) {
+        let i = first + j * LANES;
+        if i < words {
+            destination[params.destination_first + i] = moved[j];
+        }
     }
 }

@@ -22,6 +22,8 @@ pub(super) const fn whole(buffer: Buffer) -> Rows {
 pub(super) struct Composer<'a> {
     pub(super) job: &'a LayoutSort<'a>,
     pub(super) recording: Recording,
+    /// The most workgroups of a step whose kernel processes items independently.
+    pub(super) most_groups: u32,
 }
 
 impl<'a> Composer<'a> {
@@ -30,7 +32,12 @@ impl<'a> Composer<'a> {
         recording.payload = job.layout.payload();
         recording.bits = job.layout.bits.unwrap_or(recording.bits);
         recording.selected.clone_from(&job.ranks);
-        Self { job, recording }
+        let most_groups = u32::MAX;
+        Self {
+            job,
+            recording,
+            most_groups,
+        }
     }
 
     pub(super) const fn layout(&self) -> &'a SortLayout {
@@ -513,7 +520,14 @@ impl<'a> Composer<'a> {
         items: u64,
     ) {
         let groups = (items.div_ceil(MOVED.into()) as u32, MOVED);
+        let before = self.recording.steps.len();
         self.groups(phase, kernel, bindings, parameters, groups);
+        for step in &mut self.recording.steps[before..] {
+            let [x, y] = step.workgroups;
+            if x.saturating_mul(y) > self.most_groups {
+                step.workgroups = [self.most_groups, 1];
+            }
+        }
     }
 
     /// Records a kernel with `groups` workgroups, each of which has `each` items.

@@ -44,7 +44,8 @@ const STORE_VALUES: Source = wgsl!("layout/records.wgsl", "values");
 const SCAN: Source = wgsl!("lib/scan.wgsl", "sum");
 const SCAN_WORDS: Source = wgsl!("lib/scan.wgsl", "words");
 const SCAN_MEMORY: Source = wgsl!("lib/scan.wgsl", "memory");
-const EACH_ITEM: Source = wgsl!("layout/each_item.wgsl");
+const EACH_ITEM: Source = wgsl!("layout/each_item.wgsl", "one");
+const EIGHT_ITEMS: Source = wgsl!("layout/each_item.wgsl", "eight");
 const PARAMS: Source = wgsl!("layout/params.wgsl");
 
 /// Values of a scan: one for each lane.
@@ -257,7 +258,8 @@ pub fn copy() -> Kernel {
 }
 
 fn moves(name: &'static str, row: Source) -> Kernel {
-    kernel(name, &[], &[EACH_ITEM, row, wgsl!("layout/gather.wgsl")]).into()
+    let texts = [EIGHT_ITEMS, row, wgsl!("layout/gather.wgsl")];
+    kernel(name, &[], &texts).into()
 }
 
 /// Moves words to places.

@@ -1,27 +1,34 @@
 //! Keys of several fields, and of more than 64 bits.
 //!
-//! Fields are composed to parts of up to 64 bits. A key of more has several parts. The sort is by the
-//! first one, and all that is left to do is among records that are equal in it, the ties:
+//! Fields are composed to parts of up to 64 bits. A key of more has several parts. The sort is by
+//! the first one, and all that is left to do is among records that are equal in it, the ties:
 //!
 //! ```text
 //! sort     first part, index -> indices
 //! ties     sorted keys -> positions, their number
-//! gather   indices, structs by position -> tied records, rows
-//! sort     the ties by their last part, then stably by the one before it, and so on up to the first
-//! scatter  tied records in that order -> indices at the positions
+//! gather   indices by position -> tied records
+//! for each part, the last one first:
+//!     gather   structs by tied record -> rows
+//!     sort     (part, rank), and the tied records in that order
+//! scatter  tied records -> indices at the positions
 //! ```
 //!
 //! Equal records are neighbours, and the last of the sorts of ties is by the first part again. So
 //! the positions of each group of ties get the records of that group.
 //!
-//! The number of ties stays on the GPU, where it is the number of records of all steps after the
-//! second one. If there are none, as among random keys, these do nothing.
+//! Each of these sorts is stable, so the first part counts most. The number of ties stays on the
+//! GPU, where it is the number of records of all steps after the second one. If there are none, as among
+//! random keys, these do nothing.
 
 use super::encode::{Composer, Sort, whole};
 use super::kernels::{self, Heads, LayoutParams};
 use super::{Field, Part, Rows};
 use crate::recording::{Buffer, Phase};
 use crate::samplesort::Records;
+
+/// The most workgroups of a step among ties: many more take some time even if there are no ties,
+/// and fewer are not all at work on a large GPU.
+const TIED_GROUPS: u32 = 2048;
 
 impl Field {
     /// The parameters with which a kernel loads this field.
@@ -79,50 +86,31 @@ impl Composer<'_> {
         };
         let (count, positions) = self.tied_positions(keys);
 
-        let records = whole(self.reserve(Buffer::TiedRecords, 1));
-        let order = whole(self.reserve(Buffer::TiedOrder, 1));
+        let mut records = whole(self.reserve(Buffer::TiedRecords(0), 1));
+        let mut sorted = whole(self.reserve(Buffer::TiedRecords(1), 1));
         let ranks = whole(self.reserve(Buffer::PassRanks, 1));
         let rows = whole(self.reserve(Buffer::ScratchRows, structs.words));
-        let before = self.recording.steps.len();
-        self.move_rows(whole(indices), records, 1, Some(positions));
         let from = Rows {
             buffer: Buffer::Keys,
             first: structs.first,
         };
-        self.move_rows(from, rows, structs.words, Some(records));
-        for (number, part) in layout.parts.iter().rev().enumerate() {
-            let words = part.words();
+        let before = self.recording.steps.len();
+        self.most_groups = TIED_GROUPS;
+        self.move_rows(whole(indices), records, 1, Some(positions));
+        for part in layout.parts.iter().rev() {
+            self.move_rows(from, rows, structs.words, Some(records));
+            let fields = part.fields.iter();
             let part = Part {
-                fields: (part.fields.iter())
-                    .map(|field| field.moved(structs.first))
-                    .collect(),
+                fields: fields.map(|field| field.moved(structs.first)).collect(),
             };
-            let values = |rows: Rows| Some(rows.buffer);
-            if number == 0 {
-                let tied = Records {
-                    keys,
-                    values: values(order),
-                };
-                self.encode_part(&part, false, rows.buffer, tied);
-                self.sort_encoded(sort, words, tied);
-                continue;
-            }
-            // The scratch memory of the sort is free between two of them.
-            let unsorted = self.reserve(Buffer::Scratch, words);
-            let of_all = Records {
-                keys: unsorted,
-                values: values(ranks),
-            };
-            self.encode_part(&part, false, rows.buffer, of_all);
-            self.move_rows(whole(unsorted), whole(keys), words, Some(order));
-            self.sort_encoded(sort, words, Records { keys, ..of_all });
-            let composed = whole(self.reserve(Buffer::ScratchValues, 1));
-            self.move_rows(order, composed, 1, Some(ranks));
-            self.move_rows(composed, order, 1, None);
+            let values = Some(ranks.buffer);
+            self.encode_part(&part, false, rows.buffer, Records { keys, values });
+            self.sort_encoded(sort, part.words(), Records { keys, values });
+            self.move_rows(records, sorted, 1, Some(ranks));
+            std::mem::swap(&mut records, &mut sorted);
         }
-        self.move_rows(records, ranks, 1, Some(order));
         let bindings = [
-            ("source", ranks.buffer),
+            ("source", records.buffer),
             ("destination", indices),
             ("places", positions.buffer),
         ];
@@ -138,6 +126,7 @@ impl Composer<'_> {
             parameters,
             len,
         );
+        self.most_groups = u32::MAX;
         self.count_from(before, count, self.job.len);
     }
 

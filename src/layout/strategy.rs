@@ -13,8 +13,10 @@ use super::{Output, SortLayout};
 /// | `Digits` | | (key, index), by a radix sort | decode keys, gather rows |
 /// | `Argsort` | encode | (key, index), or (segment, key, index) | decode keys, gather rows |
 /// | `TwoPassArgsort` | encode | (key, index), then (segment, rank) | gather |
-/// | `Parts` | encode | (first part of the key, index), then (other part, rank) of ties; then (segment, rank) | gather |
-/// | `Compared` | iota | indices, by a comparator; then (segment, rank) | gather |
+/// | `Parts` | encode | (first part of the key, index), then (part, rank) of ties | gather |
+/// | `Compared` | iota | indices, by a comparator | gather |
+///
+/// With segments, the last two sort by (segment, rank) at the end, as `TwoPassArgsort` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
     /// No output is requested.
@@ -31,8 +33,8 @@ pub enum Strategy {
     Argsort,
     /// A segmented argsort of 64-bit keys: by (key, index), then by (segment, rank in that order).
     TwoPassArgsort,
-    /// An argsort by keys of more than 64 bits: by the first part of them, and then those records by
-    /// all others that are equal in it.
+    /// An argsort by keys of more than 64 bits: by the first part of them, and then those records
+    /// by all others that are equal in it.
     Parts,
     /// Rows by a custom comparator: their indices are sorted.
     Compared,
