@@ -173,6 +173,8 @@ pub enum Buffer {
     EncodedValues,
     /// Ranks in the order of the pass before, of an argsort in several passes.
     PassRanks,
+    /// The bits in which some keys differ.
+    DifferingBits,
     /// The indices of records that are equal in the first part of their keys: those to be sorted, or
     /// in the order of a pass, by turns.
     TiedRecords(u8),
@@ -244,6 +246,7 @@ impl Buffer {
             | Self::EncodedKeys
             | Self::EncodedValues
             | Self::PassRanks
+            | Self::DifferingBits
             | Self::TiedRecords(_)
             | Self::ScratchRows
             | Self::Splitters
@@ -355,6 +358,7 @@ impl fmt::Display for Buffer {
             Self::EncodedKeys => f.write_str("encoded_keys"),
             Self::EncodedValues => f.write_str("encoded_values"),
             Self::PassRanks => f.write_str("pass_ranks"),
+            Self::DifferingBits => f.write_str("differing_bits"),
             Self::TiedRecords(parity) => write!(f, "tied_records.{parity}"),
             Self::ScratchRows => f.write_str("scratch_rows"),
             Self::Splitters => f.write_str("splitters"),

@@ -15,15 +15,18 @@
 
 fn items(first: u32) {
     let words = params.len * params.words;
+    if first >= words {
+        return;
+    }
     // All loads of a kind are under way together: in turn, each would wait for the one before.
     var rows: array<u32, 8>;
     for (var j = 0u; j < 8u; j++) {
-        let i = min(first + j * LANES, max(words, 1u) - 1u);
+        let i = min(first + j * LANES, words - 1u);
         rows[j] = row_at(i / params.words);
     }
     var moved: array<u32, 8>;
     for (var j = 0u; j < 8u; j++) {
-        let i = min(first + j * LANES, max(words, 1u) - 1u);
+        let i = min(first + j * LANES, words - 1u);
         moved[j] = source[params.source_first + rows[j] * params.words + i % params.words];
     }
     for (var j = 0u; j < 8u; j++) {

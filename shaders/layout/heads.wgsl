@@ -62,7 +62,8 @@ fn heads_from(first: u32) -> u32 {
 
 // ---- of_ties
 
-// Each record whose key equals that of the record before or after it.
+// Each record whose key equals that of the record before or after it, but for the lowest bits that
+// params.room has.
 
 // The heads among 8 records, LANES apart from number `first` on: a bit for each.
 fn heads_from(first: u32) -> u32 {
@@ -80,8 +81,10 @@ fn heads_from(first: u32) -> u32 {
     var found = 0u;
     for (var j = 0u; j < 8u; j++) {
         let i = first + j * LANES;
-        let follows = (i > 0u) & (own[j].x == last[j].x) & (own[j].y == last[j].y);
-        let precedes = (i < end) & (own[j].x == next[j].x) & (own[j].y == next[j].y);
+        let before = ((own[j].x ^ last[j].x) & ~params.room) | (own[j].y ^ last[j].y);
+        let after = ((own[j].x ^ next[j].x) & ~params.room) | (own[j].y ^ next[j].y);
+        let follows = (i > 0u) & (before == 0u);
+        let precedes = (i < end) & (after == 0u);
         found |= u32((i < params.len) & (follows | precedes)) << j;
     }
     return found;

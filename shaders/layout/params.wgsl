@@ -36,7 +36,8 @@ struct Params {
     bins: u32,
     unused: u32,
     tables: u32,
-    // Runs: tiles of records, and the most runs that are written.
+    // Runs: tiles of records, and the most runs that are written; or the bits of an index, which
+    // do not count.
     tiles: u32,
     room: u32,
     // Searches: needles, and whether equal records are before a needle's place. For cells: one more

@@ -76,6 +76,9 @@ pub fn all() -> Vec<Kernel> {
         gather(),
         copy(),
         scatter(),
+        common_bits(),
+        pack_indices(),
+        unpack_indices(),
         iota(),
         clear(),
         count_keys(),
@@ -260,6 +263,27 @@ pub fn copy() -> Kernel {
 fn moves(name: &'static str, row: Source) -> Kernel {
     let texts = [EIGHT_ITEMS, row, wgsl!("layout/gather.wgsl")];
     kernel(name, &[], &texts).into()
+}
+
+/// Finds the bits in which some keys of 64 bits differ.
+#[must_use]
+pub fn common_bits() -> Kernel {
+    let text = wgsl!("layout/common_bits.wgsl");
+    kernel("layout.common_bits", &[], &[text]).into()
+}
+
+/// Puts the indices of keys of 64 bits into their lowest bits.
+#[must_use]
+pub fn pack_indices() -> Kernel {
+    let text = wgsl!("layout/indexed.wgsl", "pack");
+    kernel("layout.pack_indices", &[], &[EACH_ITEM, text]).into()
+}
+
+/// Reads the indices from there.
+#[must_use]
+pub fn unpack_indices() -> Kernel {
+    let text = wgsl!("layout/indexed.wgsl", "unpack");
+    kernel("layout.unpack_indices", &[], &[EACH_ITEM, text]).into()
 }
 
 /// Moves words to places.
