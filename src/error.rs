@@ -49,6 +49,10 @@ pub enum BufferRole {
     SecondKeys,
     /// The number of records of the second input of a [`MergeJob`](crate::MergeJob).
     SecondCount,
+    /// The bounds of a [`HistogramJob`](crate::HistogramJob)'s bins.
+    Bounds,
+    /// The counts of a [`HistogramJob`](crate::HistogramJob).
+    BinCounts,
     /// The composed records in scratch memory.
     Scratch,
     /// The source of [`Sorter::download`](crate::Sorter::download).
@@ -82,6 +86,8 @@ impl fmt::Display for BufferRole {
             Self::Kept => f.write_str("kept count"),
             Self::SecondKeys => f.write_str("second keys"),
             Self::SecondCount => f.write_str("second record count"),
+            Self::Bounds => f.write_str("bounds"),
+            Self::BinCounts => f.write_str("bin counts"),
             Self::Scratch => f.write_str("scratch"),
             Self::Download => f.write_str("downloaded"),
             Self::Values => f.write_str("values"),
@@ -254,6 +260,10 @@ pub enum Error {
     /// Keys of this type are not merged.
     #[error("{0} keys are not merged: merges are of keys of 32 and 64 bits")]
     NoMerge(KeyType),
+    /// The bounds of a [`HistogramJob`](crate::HistogramJob)'s bins do not fit: their order, their
+    /// number or their type. The text has the reason.
+    #[error("bounds of bins: {0}")]
+    Bounds(String),
     /// Two slices or counts that must have the same length differ, e.g. keys and values.
     #[non_exhaustive]
     #[error("{first} {of} but {second} {with}: the lengths must be equal")]
@@ -445,6 +455,7 @@ mod tests {
             },
             Error::NoSums(key),
             Error::NoMerge(key),
+            Error::Bounds(message()),
             Error::LengthsDiffer {
                 of: "keys",
                 first: all,

@@ -5,6 +5,9 @@
 pub mod device {
     pub use crate::device::*;
 }
+pub mod histogram {
+    pub use crate::histogram::*;
+}
 pub mod host {
     pub use crate::host::*;
 }
@@ -68,6 +71,7 @@ pub fn kernels() -> Vec<Kernel> {
     all.extend(scan::kernels::all());
     all.extend(top_k::kernels::all());
     all.extend(merging::kernels::all());
+    all.extend(histogram::kernels::all());
     all
 }
 

@@ -57,6 +57,7 @@
 //! | the same in a buffer that is sorted already | [`SortJob::of_sorted`] |
 //! | records with a flag, to keep these (stream compaction); values to add up (scan) | [`CompactJob`], [`ScanJob`] |
 //! | two sorted buffers, to merge them | [`MergeJob`] |
+//! | keys, to count them in bins (histogram) | [`HistogramJob`] |
 //! | keys that may be sorted already | [`Sorter::is_sorted_until`], [`Sorter::prepare_is_sorted`] |
 //! | the time of each phase | [`PreparedSort::profile`], [`Sorter::profile`] |
 //! | the time of each phase, in your own encoder | [`PreparedSort::record_timed`] |
@@ -122,6 +123,7 @@ mod error;
 mod external;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod histogram;
 mod host;
 #[doc(hidden)]
 pub mod internals;
@@ -170,8 +172,8 @@ pub use samplesort::Tuning;
 pub use scan::ScanJob;
 #[cfg(feature = "gpu")]
 pub use sorter::{
-    CompactJob, Keys, Payload, PreparedSort, Runs, Scratch, Segmented, SegmentedSortJob, SortJob,
-    Sorter, TopKJob, Whole,
+    CompactJob, HistogramJob, Keys, Payload, PreparedSort, Runs, Scratch, Segmented,
+    SegmentedSortJob, SortJob, Sorter, TopKJob, Whole,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

@@ -55,6 +55,8 @@ pub enum Phase {
     Search,
     /// Selects and sorts the first records of each segment.
     TopK,
+    /// Counts keys in bins.
+    Histogram,
     /// Prefix sums: each tile's sums.
     TileSums,
     /// Prefix sums: the tiles' offsets.
@@ -86,6 +88,7 @@ impl Phase {
             Self::Runs => "runs",
             Self::Search => "search",
             Self::TopK => "top-k",
+            Self::Histogram => "histogram",
             Self::TileSums => "tile sums",
             Self::TileOffsets => "tile offsets",
             Self::PrefixSums => "prefix sums",
@@ -222,6 +225,10 @@ pub enum Buffer {
     SecondCount,
     /// Merge: the numbers of records, and how many of the first input are before each tile.
     Splits,
+    /// The bounds of a histogram's bins: a user buffer, or uploaded; not written.
+    Bounds,
+    /// The number of keys in each bin: a user buffer.
+    BinCounts,
     /// The color of each value of prefix sums: a user buffer, not written.
     Colors,
     /// The sums of each tile, a row per color; later the tiles' offsets.
@@ -256,6 +263,7 @@ impl Buffer {
             | Self::Needles
             | Self::SearchIndex
             | Self::SecondKeys
+            | Self::Bounds
             | Self::Colors
             | Self::Sums => true,
             Self::Ranks(_)
@@ -279,6 +287,7 @@ impl Buffer {
             | Self::Places
             | Self::SecondCount
             | Self::Splits
+            | Self::BinCounts
             | Self::OutOfOrder => false,
         }
     }
@@ -326,6 +335,8 @@ impl From<BufferRole> for Buffer {
             BufferRole::Places => Self::Places,
             BufferRole::SecondKeys => Self::SecondKeys,
             BufferRole::SecondCount => Self::SecondCount,
+            BufferRole::Bounds => Self::Bounds,
+            BufferRole::BinCounts => Self::BinCounts,
             BufferRole::Colors => Self::Colors,
             BufferRole::Scratch => Self::Scratch,
             BufferRole::Keys | BufferRole::Flags | BufferRole::Values | BufferRole::Download => {
@@ -382,6 +393,8 @@ impl fmt::Display for Buffer {
             Self::SecondKeys => f.write_str("second_keys"),
             Self::SecondCount => f.write_str("second_count"),
             Self::Splits => f.write_str("splits"),
+            Self::Bounds => f.write_str("bounds"),
+            Self::BinCounts => f.write_str("bin_counts"),
             Self::Colors => f.write_str("colors"),
             Self::Sums => f.write_str("sums"),
         }
@@ -462,8 +475,8 @@ pub struct Recording {
     /// Bytes of every scratch buffer: not of [`Buffer::Parameters`], nor of the user buffers
     /// [`Buffer::Keys`], [`Buffer::Output`], [`Buffer::Values`], [`Buffer::Payload`],
     /// [`Buffer::PayloadOutput`], [`Buffer::Count`], [`Buffer::Offsets`], [`Buffer::Colors`],
-    /// [`Buffer::SecondKeys`] and [`Buffer::SecondCount`],
-    /// nor of [`Buffer::OutOfOrder`] and what is found among sorted keys if the user owns it.
+    /// [`Buffer::SecondKeys`], [`Buffer::SecondCount`], [`Buffer::Bounds`] and
+    /// [`Buffer::BinCounts`], nor of [`Buffer::OutOfOrder`] and what is found among sorted keys if the user owns it.
     pub buffers: BTreeMap<Buffer, u64>,
 }
 

@@ -271,6 +271,30 @@ impl Dispatch {
     }
 }
 
+/// Creates a buffer with these bytes, a multiple of 4. Submits nothing.
+pub(crate) fn constant(
+    device: &wgpu::Device,
+    label: &str,
+    bytes: &[u8],
+    usage: wgpu::BufferUsages,
+) -> Result<wgpu::Buffer, Error> {
+    let size = bytes.len() as u64;
+    // wgpu allocates a staging buffer of the same size, and treats the device as lost if that fails
+    // (see `Transfers::upload`). So try the allocation first. Staging of our own would cost each
+    // sort one more submission.
+    drop(scoped(device, size, || staging(device, size))?);
+    let buffer = scoped(device, size, || {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage,
+            mapped_at_creation: true,
+        })
+    })?;
+    fill(device, &buffer, bytes)?;
+    Ok(buffer)
+}
+
 /// The parameter blocks of all steps.
 struct Parameters {
     /// Blocks that are constant.
@@ -288,23 +312,7 @@ impl Parameters {
             indirect,
             offsets,
         } = recording.parameter_blocks()?;
-        let make = |blocks: &[u8], usage| {
-            let size = blocks.len() as u64;
-            // wgpu allocates a staging buffer of the same size, and treats the device as lost if
-            // that fails (see `Transfers::upload`). So try the allocation first. Staging of our own
-            // would cost each sort one more submission.
-            drop(scoped(device, size, || staging(device, size))?);
-            let buffer = scoped(device, size, || {
-                device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("bcfsort.parameters"),
-                    size,
-                    usage,
-                    mapped_at_creation: true,
-                })
-            })?;
-            fill(device, &buffer, blocks)?;
-            Ok::<_, Error>(buffer)
-        };
+        let make = |blocks: &[u8], usage| constant(device, "bcfsort.parameters", blocks, usage);
         let written = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::STORAGE;
         let fixed = make(&fixed, wgpu::BufferUsages::UNIFORM)?;
         let indirect = match indirect.len() {

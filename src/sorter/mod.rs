@@ -2,6 +2,7 @@
 //! slices in host memory.
 
 mod compact;
+mod histogram;
 mod host;
 mod is_sorted;
 mod job;
@@ -11,6 +12,7 @@ mod transfers;
 mod warm_up;
 
 pub use compact::CompactJob;
+pub use histogram::HistogramJob;
 pub use job::{Keys, Payload, Runs, Scratch, Segmented, SegmentedSortJob, SortJob, Whole};
 pub use prepared::PreparedSort;
 pub use top_k::TopKJob;

@@ -13,6 +13,7 @@ use crate::recording::{Buffer, Phase, Recording};
 /// Made by [`Sorter::prepare`](crate::Sorter::prepare); for a check by
 /// [`Sorter::prepare_is_sorted`](crate::Sorter::prepare_is_sorted); and of what is no sort by
 /// [`CompactJob::prepare`](crate::CompactJob::prepare),
+/// [`HistogramJob::prepare`](crate::HistogramJob::prepare),
 /// [`TopKJob::prepare`](crate::TopKJob::prepare), [`MergeJob::prepare`](crate::MergeJob::prepare)
 /// and [`ScanJob::prepare`](crate::ScanJob::prepare). Record or run it any number of times, also
 /// twice in one submission. It keeps alive the user's buffers, its scratch memory (its
