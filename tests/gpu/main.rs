@@ -12,6 +12,7 @@ mod external;
 mod faults;
 mod first_call;
 mod found;
+mod histogram;
 mod key_parts;
 mod large_buffers;
 mod lockstep;

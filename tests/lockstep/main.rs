@@ -4,6 +4,7 @@ mod bins;
 mod counts;
 mod found;
 mod garbage;
+mod histogram;
 mod layouts;
 mod merging;
 mod oddities;

@@ -49,7 +49,7 @@ const EXCEPTIONS: [(&str, u32, &str); 5] = [
 /// Accesses with data-dependent bank conflicts in kernels that [search](Kernel::searches): the
 /// variable, the function that accesses it, and the reason. Their other accesses, above all those
 /// of sorting, are free of conflicts.
-const SEARCHED: [(&str, &str, &str); 29] = [
+const SEARCHED: [(&str, &str, &str); 32] = [
     ("tile_words", "first_word", "the first splitter after a bin"),
     ("tile_pairs", "first_word", "the first splitter after a bin"),
     ("cells", "child_of", "the child of a record's bin"),
@@ -102,6 +102,9 @@ const SEARCHED: [(&str, &str, &str); 29] = [
     ("samples", "main", "needles are searched among samples"),
     ("kept_indices", "keep", "records that are kept get places"),
     ("kept_low", "keep", "records that are kept get places"),
+    ("kept_low", "bound", "the bin of a key is searched"),
+    ("kept_high", "bound", "the bin of a key is searched"),
+    ("slots", "count_one", "keys of one bin are counted"),
     ("kept_high", "keep", "records that are kept get places"),
 ];
 
@@ -404,7 +407,7 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
         let label = kernel.label();
         // Samples, splitters, segments of a gathered tile, and gathered rows are read from
         // scattered addresses, and the records of a digit are written there. The segments of a
-        // top k begin anywhere.
+        // top k begin anywhere. Keys of a histogram may be of any width, and are read word by word.
         let of_samplesort = ["samplesort.sort", "samplesort.count"];
         let sorts = of_samplesort.iter().any(|name| kernel.is(name));
         let picks = [
@@ -415,6 +418,7 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
             "samplesort",
             "radixsort.move_records",
             "top_k",
+            "histogram",
         ];
         if !sorts && picks.iter().any(|name| kernel.is(name)) {
             continue;

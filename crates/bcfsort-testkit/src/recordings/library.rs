@@ -1,6 +1,6 @@
 //! Recordings that together use every kernel that the library can dispatch.
 
-use super::top_k;
+use super::{histogram, top_k};
 use crate::LIMITS;
 use crate::PaperOptions;
 use std::ops::Range;
@@ -30,8 +30,8 @@ use wgpu_bcfsort::{Engine, KeyType, Options, Order};
 /// kernels of the default sorts run on two tiles or more: several runs, the last one ragged;
 /// deterministic and pivot buckets; merges in one dispatch and in several; grids of one row and of
 /// two. The other sorts are each base case, the paper's baselines, the sample sort of keys and of
-/// keys with their indices, the layouts around sorts of words, and the top k of segments. Each
-/// sorts a few thousand keys, [`Recording::len`].
+/// keys with their indices, the layouts around sorts of words, the top k of segments, and
+/// histograms. Each sorts or counts a few thousand keys, [`Recording::len`].
 ///
 /// No kernel depends on the key type or on the order: there is only one sort for those outside the
 /// [`REPRESENTATIVES`].
@@ -113,6 +113,7 @@ pub fn library(key: KeyType, order: Order) -> Vec<Recording> {
     recordings.extend(found(key.words(), order));
     recordings.extend(top_k::top_k(key, order));
     recordings.extend(merged(key, order));
+    recordings.extend(histogram::histograms(key));
     recordings
 }
 
@@ -317,6 +318,7 @@ pub fn payload_buffer(recording: &Recording) -> Buffer {
 /// - The keys are the same, and in order in the [selected](Recording::selected) range. Words after
 ///   the last key are unchanged.
 /// - Of the top k of segments: the keys that are written are in front, and so are the indices.
+/// - Of a histogram: the counts are those of the bins, and the keys are unchanged.
 /// - Each value, if any, is the original index of its key; an [`Execution`](super::Execution) sets
 ///   values so. With [`PayloadKind::Indices`], equal keys keep their order.
 /// - After an argsort, the keys are unchanged, and in order by their indices.
@@ -339,6 +341,9 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     let (mut before, mut after) = (ranks(before), ranks(after));
     if let Some(step) = top_k::selecting(recording) {
         return top_k::was_selected((recording, step), &before, &after, values);
+    }
+    if let Some(step) = histogram::counting(recording) {
+        return histogram::was_counted(step, &before, &after, values);
     }
     let len = recording.len as usize;
     if before.split_off(len) != after.split_off(len) {

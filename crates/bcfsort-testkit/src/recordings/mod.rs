@@ -9,6 +9,7 @@
 mod audited;
 mod corpus;
 mod execution;
+mod histogram;
 mod library;
 mod sums;
 mod top_k;
