@@ -13,9 +13,9 @@
 use std::ops::Range;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
-    CompactJob, Comparator, Detail, Error, Field, KeyField, KeyType, Keys, MergeJob, Options,
-    Order, Payload, PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob, Sorter, TopKJob,
-    WideKey, wgpu,
+    CompactJob, Comparator, Detail, Error, Field, HistogramJob, KeyField, KeyType, Keys, MergeJob,
+    Options, Order, Payload, PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob, Sorter,
+    TopKJob, WideKey, wgpu,
 };
 
 /// Timed runs of each kind. One untimed run precedes them.
@@ -131,6 +131,15 @@ const KINDS: &[Kind] = &[
     ("scan, u64", |s, b| {
         let job = ScanJob::exclusive(&b.rows, KeyType::U64, b.len);
         job.output(&b.sorted_rows).prepare(s)
+    }),
+    ("histogram, 256 even bins", |s, b| {
+        histogram(b, 256).prepare(s)
+    }),
+    ("histogram, 1024 even bins", |s, b| {
+        histogram(b, 1024).prepare(s)
+    }),
+    ("histogram, 4096 even bins", |s, b| {
+        histogram(b, 4096).prepare(s)
     }),
     ("merge, two halves", |s, b| merge(b).prepare(s)),
     ("merge, two halves, with values", |s, b| {
@@ -278,6 +287,11 @@ fn keys(buffers: &Buffers) -> SortJob<'_> {
 
 fn compact<'a>(buffers: &'a Buffers, flags: Keys<'a>) -> CompactJob<'a> {
     CompactJob::new(flags, buffers.len, &buffers.found).rows(&buffers.values, 4, &buffers.sorted)
+}
+
+fn histogram(buffers: &Buffers, bins: u32) -> HistogramJob<'_> {
+    let keys = Keys::new(&buffers.keys, KeyType::U32);
+    HistogramJob::even(keys, buffers.len, 0..u32::MAX, bins, &buffers.sorted)
 }
 
 /// Merges two halves, each of which is in order.
