@@ -387,6 +387,18 @@ impl<R> BufferSort<R> {
         }
     }
 
+    /// Fails if keys consist of several fields, where these are not composed.
+    pub(crate) fn check_single_field(&self) -> Result<(), Error> {
+        match &self.fields {
+            None => Ok(()),
+            Some(fields) => Err(Error::InvalidOption {
+                name: "fields of a key",
+                value: fields.count as u64,
+                allowed: "none: make a key of one field by Keys::strided",
+            }),
+        }
+    }
+
     /// Bytes of what is written of each run: a key, or a struct that a comparator compares.
     fn run_key_bytes(&self) -> u64 {
         match self.comparator {

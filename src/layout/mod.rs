@@ -321,7 +321,9 @@ impl SortLayout {
         if let Some(runs) = self.found.runs {
             // A bit for each head. Lengths and first rows are written by way of the starts.
             bytes += len / 8;
-            let has_firsts = self.columns.iter().any(|column| column.firsts.is_some());
+            let writes_structs = runs.keys.is_some() && self.structs.is_some();
+            let firsts = |column: &Column| column.firsts.is_some();
+            let has_firsts = writes_structs || self.columns.iter().any(firsts);
             if runs.starts.is_none() && (runs.lengths.is_some() || has_firsts) {
                 bytes += len * 4;
             }

@@ -234,18 +234,13 @@ impl<'a> HistogramJob<'a> {
     fn layout(&self, sorter: &Sorter) -> Result<HistogramLayout, Error> {
         let limit = sorter.planner().limits.buffer_bytes;
         let read = self.read.layout(limit)?;
-        let invalid = |name, value: usize, allowed| Error::InvalidOption {
-            name,
-            value: value as u64,
-            allowed,
-        };
-        if !read.fields.is_empty() {
-            let allowed = "none: make a key of one field by Keys::strided";
-            return Err(invalid("fields of a key", read.fields.len(), allowed));
-        }
+        self.read.check_single_field()?;
         if let Some(bits) = &read.selected {
-            let allowed = "all of a key where keys are counted";
-            return Err(invalid("number of bits that count", bits.len(), allowed));
+            return Err(Error::InvalidOption {
+                name: "number of bits that count",
+                value: bits.len() as u64,
+                allowed: "all of a key where keys are counted",
+            });
         }
         let bins = match &self.bounds {
             Bounds::OfHost(bounds) => bounds.bins()?,

@@ -44,8 +44,9 @@ use std::sync::{Mutex, PoisonError};
 /// | a record count in a GPU buffer | [`len_from`](Self::len_from) | `len` |
 /// | scratch memory shared with other sorts | [`scratch`](Self::scratch) | its own |
 ///
-/// All of these combine. What does not, a partial sort of segments, has no method. Only what is found among sorted keys needs keys that are all in order: not with a
-/// comparator, not with a range of ranks, and with segments only runs. By some [bits](Keys::bits), or several
+/// All of these combine. What does not, a partial sort of segments, has no method. Only what is
+/// found among sorted keys needs keys that are all in order: not with a range of ranks, and with
+/// segments or a comparator only runs. By some [bits](Keys::bits), or several
 /// [fields](Keys::fields), not all of it is found.
 ///
 /// A sort takes O(n log n) time, and one of packed keys, or by at most 16 bits, O(n). It is stable
@@ -78,8 +79,8 @@ use std::sync::{Mutex, PoisonError};
 /// is encoded to scratch memory, sorted there as words, and decoded: two dispatches more, each one
 /// pass over the keys. With payload the keys are sorted with their indices (an argsort), and each
 /// payload is gathered by these: one dispatch out of place, two in place. An argsort of segments of
-/// 64-bit keys takes two passes, and so does a comparator with segments. Keys of more than 64 bits are sorted by their first part, and then
-/// those that are equal in it. Of more than a few tiles of keys of which at most 16 bits count, a
+/// 64-bit keys takes two passes, and so does a comparator with segments. Keys of more than 64 bits
+/// are sorted by their first part, and then those that are equal in it. Of more than a few tiles of keys of which at most 16 bits count, a
 /// radix sort writes the indices, or moves keys and values, in two passes by digits: not within
 /// segments, and where a device has 27 KiB of workgroup memory.
 ///
@@ -854,6 +855,9 @@ impl<'a, Kind> SortJob<'a, Kind> {
     /// With [`keep_keys`](Self::keep_keys) the keys are sorted in scratch memory, and the ranks are
     /// those of the sorted indices or payload.
     ///
+    /// With a [comparator](SortJob::by), structs are equal if neither precedes the other. Their
+    /// [keys](Runs::keys) are whole structs, of sorts that write them.
+    ///
     /// A run of a [segmented](SortJob::segmented) sort is within one segment: equal keys of two
     /// segments are two runs. All runs are written one after the other, and starts are ranks in the
     /// whole buffer.
@@ -862,8 +866,8 @@ impl<'a, Kind> SortJob<'a, Kind> {
     ///
     /// [`Error::NotInOrder`](crate::Error::NotInOrder) from
     /// [`Sorter::prepare`](crate::Sorter::prepare) if not all keys are in order: with a
-    /// [comparator](SortJob::by), a [range](SortJob::range) of ranks, or if nothing is sorted at
-    /// all; and with segments, if the keys are kept.
+    /// [range](SortJob::range) of ranks, or if nothing is sorted at all; and with segments, if the
+    /// keys are kept, but for a comparator.
     ///
     /// # Examples
     ///

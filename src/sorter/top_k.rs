@@ -221,11 +221,7 @@ impl<'a> TopKJob<'a> {
         let limit = planner.limits.buffer_bytes;
         let len = planner.check_len(self.read.len, key)?;
         let read = self.read.layout(limit)?;
-        if !read.parts.is_empty() {
-            let fields = read.parts.iter().map(|part| part.fields.len() as u64).sum();
-            let allowed = "none: make a key of one field by Keys::strided";
-            return Err(invalid("fields of a key", fields, allowed));
-        }
+        self.read.check_single_field()?;
         let bits = read.key_bits();
         if self.output.is_some() && bits < 32 {
             let allowed = "32 or 64 where keys are written: write their indices";

@@ -5,7 +5,7 @@ use crate::pairs::sorter;
 use crate::rows;
 use bcfsort_data::{Pattern, Spec, generate};
 use std::cmp::Ordering;
-use wgpu_bcfsort::{Comparator, Detail, Error, Order, Payload, SortJob, members};
+use wgpu_bcfsort::{Comparator, Detail, Error, Order, Payload, Runs, SortJob, members};
 
 const PARTICLES: &str = "
 struct Particle {
@@ -97,6 +97,73 @@ fn structs_are_sorted_in_segments() {
         );
         let after: Vec<Particle> = sorter.download(&structs).unwrap();
         assert!(after == if keeps { before } else { expected }, "{len}");
+    }
+}
+
+/// Runs of structs of which none precedes the other: of all, and in segments; of structs that are
+/// kept, moved, and written elsewhere.
+#[test]
+fn runs_are_those_of_the_comparator() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = sorter(gpu);
+    let comparator = by_depth();
+    let len = 20_001_usize;
+    let before = particles(len as u64);
+    for (number, offsets) in [&[][..], &[0, 700, 700, 9000], &[5]]
+        .into_iter()
+        .enumerate()
+    {
+        let segment = |particle: &Particle| {
+            offsets.partition_point(|&offset: &u32| offset <= particle.number)
+        };
+        let mut sorted = before.clone();
+        sorted.sort_by(|a, b| segment(a).cmp(&segment(b)).then(by_cell_and_depth(b, a)));
+        let is_head = |&i: &usize| {
+            let differs = |a: &Particle, b: &Particle| {
+                segment(a) != segment(b) || by_cell_and_depth(a, b).is_ne()
+            };
+            i == 0 || differs(&sorted[i - 1], &sorted[i])
+        };
+        let starts: Vec<usize> = (0..len).filter(is_head).collect();
+        let structs = sorter.upload(&before).unwrap();
+        let [elsewhere, unique] = [(); 2].map(|()| sorter.upload(&before).unwrap());
+        let [starts_there, indices] = [(); 2].map(|()| sorter.upload(&vec![0_u32; len]).unwrap());
+        let count = sorter.upload(&[7_u32]).unwrap();
+        let runs = Runs::new(&count).starts(&starts_there);
+        // The structs of runs are written from those that are sorted.
+        let kept = number == 2;
+        let all = if kept { runs } else { runs.keys(&unique) };
+        let many = len as u64;
+        if offsets.is_empty() {
+            let job = SortJob::by(&structs, &comparator, many).output(&elsewhere);
+            sorter
+                .prepare(&job.order(Order::Descending).runs(all))
+                .unwrap()
+                .run()
+                .unwrap();
+        } else {
+            let begins = sorter.upload(offsets).unwrap();
+            let of = offsets.len() as u32;
+            let job = SortJob::segmented_by(&structs, &comparator, many, &begins, of);
+            let job = job.order(Order::Descending).indices(&indices).runs(all);
+            let job = if kept { job.keep_keys() } else { job };
+            sorter.prepare(&job).unwrap().run().unwrap();
+        }
+        assert_eq!(
+            sorter.download::<u32>(&count).unwrap(),
+            [starts.len() as u32]
+        );
+        let found = sorter.download::<u32>(&starts_there).unwrap();
+        let found = found[..starts.len()].iter().map(|&start| start as usize);
+        assert!(found.eq(starts.iter().copied()), "{number}");
+        if !kept {
+            let found: Vec<Particle> = sorter.download(&unique).unwrap();
+            let expected = starts.iter().map(|&start| sorted[start]);
+            assert!(
+                found[..starts.len()].iter().copied().eq(expected),
+                "{number}"
+            );
+        }
     }
 }
 

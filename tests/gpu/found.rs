@@ -340,11 +340,15 @@ fn what_cannot_be_found_is_refused() {
     for job in [
         whole().top(5),
         whole().keep_keys(),
-        SortJob::by(&keys, &comparator, 100),
+        SortJob::by(&keys, &comparator, 100)
+            .indices(&indices)
+            .keep_keys(),
     ] {
         let error = refused(job.unique(&unique, &count));
         assert!(matches!(error, Error::NotInOrder(_)), "{error}");
     }
+    let error = refused(SortJob::by(&keys, &comparator, 100).starts_of(&table, 5));
+    assert!(matches!(error, Error::NotInOrder(_)), "{error}");
     let segmented = SortJob::segmented(Keys::new(&keys, KeyType::U32), 100, &table, 3);
     let kept = segmented.indices(&indices).keep_keys();
     let error = gpu.first.prepare(&kept.unique(&unique, &count));
