@@ -7,7 +7,7 @@ use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use wgpu_bcfsort::{Error, Keys, Options, Order, SortJob, SortKey, Sorter};
+use wgpu_bcfsort::{Error, Keys, Options, Order, SortJob, SortKey, Sorter, TopKJob};
 use wgpu_bcfsort::{adapters, wgpu};
 
 /// The adapters that can sort, best first: (name, backend, driver, whether it is software).
@@ -115,9 +115,7 @@ impl PySorter {
             if let Some(indices) = &indices {
                 same_length(codes.len(), indices.len())?;
             }
-            if columns == 0 || !codes.len().is_multiple_of(columns) {
-                return Err(PyValueError::new_err("the rows are of different lengths"));
-            }
+            whole_rows(codes.len(), columns)?;
             // With the numbers of rows, and those of the columns, a code takes up to four words.
             let max = (self.sorter.max_len(C::KEY_TYPE) / 4).min(AT_ONCE);
             let rows = (max as usize / columns).max(1);
@@ -126,6 +124,41 @@ impl PySorter {
                 let end = begin + codes.len();
                 let indices = indices.as_deref_mut().map(|all| &mut all[begin..end]);
                 self.work(py, |sorter| sort_rows(sorter, codes, columns, indices))?;
+            }
+            Ok(())
+        }; u32, u64)
+    }
+
+    /// Writes the indices, within each row of `columns` codes, of its `k` smallest ones in order:
+    /// rows of `k`. Of equal codes, those with the smallest indices.
+    fn top_rows(
+        &self,
+        py: Python<'_>,
+        codes: &Bound<'_, PyAny>,
+        columns: usize,
+        k: usize,
+        mut indices: PyReadwriteArray1<'_, i64>,
+    ) -> PyResult<()> {
+        let indices = indices.as_slice_mut()?;
+        with_word!(codes, C => {
+            let mut codes: PyReadwriteArray1<'_, C> = codes.extract()?;
+            let codes = codes.as_slice_mut()?;
+            whole_rows(codes.len(), columns)?;
+            if k > columns {
+                return Err(PyValueError::new_err("the rows have fewer codes"));
+            }
+            same_length(codes.len() / columns * k, indices.len())?;
+            if k == 0 {
+                return Ok(());
+            }
+            let sorts = columns <= LONGEST_ROW && !by_workgroups(columns, k);
+            // A sort of all rows needs more memory than what it reads: see `sort_rows`.
+            let words = if sorts { 4 } else { 1 };
+            let max = (self.sorter.max_len(C::KEY_TYPE) / words).min(AT_ONCE);
+            let rows = (max as usize / columns).max(1);
+            let parts = codes.chunks_mut(rows * columns);
+            for (codes, indices) in parts.zip(indices.chunks_mut(rows * k)) {
+                self.work(py, |sorter| top_rows(sorter, codes, columns, k, indices))?;
             }
             Ok(())
         }; u32, u64)
@@ -182,6 +215,13 @@ impl PySorter {
     }
 }
 
+fn whole_rows(codes: usize, columns: usize) -> PyResult<()> {
+    if columns == 0 || !codes.is_multiple_of(columns) {
+        return Err(PyValueError::new_err("the rows are of different lengths"));
+    }
+    Ok(())
+}
+
 /// Codes of rows that are sorted at once, at most: between two sorts Ctrl-C is seen.
 const AT_ONCE: u64 = 1 << 27;
 
@@ -221,8 +261,48 @@ fn sort_rows<C: SortKey>(
     let ranks = buffer(sorter, len * 4)?;
     sorter.prepare(&job.indices(&ranks))?.run()?;
     let ranks: Vec<u32> = sorter.download(&ranks)?;
-    let columns = columns as u32;
-    (indices.par_iter_mut().zip(&ranks)).for_each(|(out, &index)| *out = (index % columns).into());
+    columns_of(&ranks, columns as u32, indices);
+    Ok(())
+}
+
+/// What [`TopKJob`] takes: k, and the codes of a row.
+const MOST_OF_A_ROW: usize = 1024;
+const LONGEST_ROW: usize = 1 << 20;
+
+/// It has a workgroup of 256 lanes for each row: shorter rows leave most of the lanes without work,
+/// and a single row all other workgroups.
+const SHORTEST_ROW: usize = 32;
+
+/// Whether each row has a workgroup of its own.
+fn by_workgroups(columns: usize, k: usize) -> bool {
+    k <= MOST_OF_A_ROW && (SHORTEST_ROW..=LONGEST_ROW).contains(&columns)
+}
+
+fn top_rows<C: SortKey>(
+    sorter: &Sorter,
+    codes: &mut [C],
+    columns: usize,
+    k: usize,
+    indices: &mut [i64],
+) -> Result<(), Error> {
+    if columns > LONGEST_ROW || codes.len() == columns {
+        for (row, indices) in codes.chunks_mut(columns).zip(indices.chunks_mut(k)) {
+            select(sorter, row, 0..k as u64, Some(indices))?;
+        }
+    } else if by_workgroups(columns, k) {
+        let (rows, columns, k) = ((codes.len() / columns) as u32, columns as u32, k as u32);
+        let keys = sorter.upload(codes)?;
+        let first = buffer(sorter, indices.len() as u64 * 4)?;
+        let job = TopKJob::of_rows(Keys::new(&keys, C::KEY_TYPE), rows, columns, k);
+        job.indices(&first).prepare(sorter)?.run()?;
+        let first: Vec<u32> = sorter.download(&first)?;
+        columns_of(&first, columns, indices);
+    } else {
+        let mut all = vec![0; codes.len()];
+        sort_rows(sorter, codes, columns, Some(&mut all))?;
+        let rows = all.chunks(columns).zip(indices.chunks_mut(k));
+        rows.for_each(|(row, first)| first.copy_from_slice(&row[..k]));
+    }
     Ok(())
 }
 
@@ -294,6 +374,12 @@ fn buffer(sorter: &Sorter, bytes: u64) -> Result<wgpu::Buffer, Error> {
         }),
         None => Ok(buffer),
     }
+}
+
+/// Columns of the records of rows that have these indices among all of them.
+fn columns_of(records: &[u32], columns: u32, to: &mut [i64]) {
+    let pairs = to.par_iter_mut().with_min_len(1 << 14).zip(records);
+    pairs.for_each(|(to, &index)| *to = (index % columns).into());
 }
 
 fn widen(from: &[u32], to: &mut [i64]) {

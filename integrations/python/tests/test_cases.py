@@ -3,6 +3,7 @@
 import array as python_array
 
 import numpy as np
+import oracle
 import pytest
 
 import bcfsort
@@ -73,6 +74,57 @@ def test_axes_and_long_rows(device):
     assert np.array_equal(bcfsort.sort(long, device=device), np.sort(long))
     wanted = np.argsort(long, kind="stable")
     assert np.array_equal(bcfsort.argsort(long, device=device), wanted)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "k"),
+    [
+        # A workgroup of the GPU has a row: the first 1024 at most, of 32 to 2^20 elements.
+        ((30, 700), 1, 700),
+        ((1500, 30), 0, 1024),
+        ((1500, 30), 0, 1025),
+        ((7, 2, 3000), -1, 65),
+        ((50, 31), 1, 9),
+        ((50, 32), 1, 9),
+        ((1, 5000), 1, 40),
+    ],
+)
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", ["f4", "i8"])
+def test_topk_of_rows_has_the_first_of_equal_elements(device, shape, axis, k, largest, dtype):
+    rng = np.random.default_rng(9)
+    # Few values, so that the elements of rank k and k + 1 are mostly equal.
+    a = rng.integers(-40, 40, shape).astype(dtype)
+    if a.dtype.kind == "f":
+        a[a == 10] = np.nan
+        a[a == -10] = -0.0
+    wanted = np.take(oracle.argsort(a, axis, descending=largest), range(k), axis)
+    top = bcfsort.topk(a, k, axis=axis, largest=largest, device=device)
+    assert top.indices.dtype == np.int64
+    assert np.array_equal(top.indices, wanted)
+    assert top.values.dtype == a.dtype
+    assert top.values.tobytes() == np.take_along_axis(a, wanted, axis).tobytes()
+
+
+@pytest.mark.parametrize("columns", [1 << 20, (1 << 20) + 1])
+def test_topk_of_the_longest_rows_of_a_workgroup_and_of_longer_ones(device, columns):
+    a = np.random.default_rng(10).integers(-(2**31), 2**31, (2, columns), np.int32)
+    top = bcfsort.topk(a, 3, device=device)
+    wanted = np.argsort(-a.astype(np.int64), axis=1, kind="stable")[:, :3]
+    assert np.array_equal(top.indices, wanted)
+
+
+def test_top_rows_refuses_indices_of_other_rows(gpu):
+    native = gpu._native
+    codes = np.arange(12, dtype=np.uint32)
+    indices = np.empty(8, np.int64)
+    for columns, k, message in [(0, 2, "different"), (5, 2, "different"), (3, 4, "fewer")]:
+        with pytest.raises(ValueError, match=message):
+            native.top_rows(codes, columns, k, indices)
+    with pytest.raises(ValueError, match="arrays of 4 and 8"):
+        native.top_rows(codes, 3, 1, indices)
+    native.top_rows(codes, 3, 2, indices)
+    assert indices.tolist() == [0, 1] * 4
 
 
 def test_out_gets_the_result_and_may_overlap_the_input(device):

@@ -49,6 +49,8 @@ class Engine(Protocol):
 
     def sort_rows(self, codes: np.ndarray, columns: int, indices: np.ndarray | None) -> None: ...
 
+    def top_rows(self, codes: np.ndarray, columns: int, k: int, indices: np.ndarray) -> None: ...
+
     def select(
         self, codes: np.ndarray, begin: int, end: int, indices: np.ndarray | None
     ) -> None: ...
@@ -75,6 +77,10 @@ class Numpy:
             rows.sort(axis=1)
         else:
             indices.reshape(-1, columns)[:] = np.argsort(rows, axis=1, kind="stable")
+
+    def top_rows(self, codes: np.ndarray, columns: int, k: int, indices: np.ndarray) -> None:
+        order = np.argsort(codes.reshape(-1, columns), axis=1, kind="stable")
+        indices.reshape(-1, k)[:] = order[:, :k]
 
     def select(self, codes: np.ndarray, begin: int, end: int, indices: np.ndarray | None) -> None:
         if indices is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -272,8 +273,11 @@ def topk(
     """Returns the ``k`` greatest elements, or the smallest ones, sorted, with their indices.
 
     Of equal elements, those with the smallest indices. A NaN is neither great nor small: it is
-    chosen last, unless ``nan="total"``. Other parameters are those of `sort`. A GPU sorts only the
-    part of the array that matters.
+    chosen last, unless ``nan="total"``. Other parameters are those of `sort`.
+
+    A GPU sorts only the part of an array that matters. It does so for all rows along the axis at
+    once, if ``k`` is at most 1024, and the rows have 32 to 2^20 elements. For a greater ``k`` it
+    sorts such rows.
 
     Examples
     --------
@@ -287,11 +291,14 @@ def topk(
     order = order_of(rows.dtype, descending=largest, nan=nan)
     engine = _engines.engine(device, rows.array.size, few=FEW_INDICES)
     codes = encode(rows.array, order, merge=True)
+    shape = (*rows.array.shape[:-1], k)
+    indices = np.empty(math.prod(shape), np.int64)
     if rows.array.ndim == 1:
-        indices = np.empty(k, np.int64)
         engine.select(codes, 0, k, indices)
         return TopK(take(rows.array, indices), indices)
-    indices = _argsort_codes(engine, codes, rows.columns).reshape(rows.array.shape)[..., :k]
+    if indices.size:
+        engine.top_rows(codes, rows.columns, k, indices)
+    indices = indices.reshape(shape)
     values = np.take_along_axis(rows.array, indices, axis=-1)
     return TopK(rows.back(values), rows.back(indices))
 
