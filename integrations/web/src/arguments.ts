@@ -4,7 +4,7 @@
  */
 
 import { InvalidArgumentError } from './errors.js';
-import { KEY_TYPES, SUM_TYPES } from './keys.js';
+import { KEY_TYPES, MERGE_TYPES, SUM_TYPES } from './keys.js';
 import { Scratch } from './scratch.js';
 
 /** Fails unless a value is what an argument of this name must be. */
@@ -225,6 +225,36 @@ export const isScanJob = object({
   exclusive: optional(isBoolean),
   output: optional(isRange),
   count: optional(isRange),
+  scratch: optional(isScratch),
+}, '');
+
+export const isTopKJob = object({
+  keys: isRange,
+  type: oneOf(KEY_TYPES),
+  length: whole(0, Infinity),
+  k: whole(1, 1024),
+  descending: optional(isBoolean),
+  field: optional(isField),
+  bits: optional(array(whole(), 2)),
+  rows: optional(whole()),
+  segments: optional(object({ offsets: isRange, count: whole() })),
+  output: optional(isRange),
+  indices: optional(isRange),
+}, '');
+
+const isMergeInput = object({
+  keys: isRange,
+  length: whole(0, Infinity),
+  values: optional(isRange),
+  count: optional(isRange),
+});
+
+export const isMergeJob = object({
+  type: oneOf(MERGE_TYPES),
+  descending: optional(isBoolean),
+  first: isMergeInput,
+  second: isMergeInput,
+  output: object({ keys: isRange, values: optional(isRange) }),
   scratch: optional(isScratch),
 }, '');
 

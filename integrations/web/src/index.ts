@@ -8,8 +8,10 @@ export {
   DeviceLostError, DeviceTooSmallError, DisposedError, InvalidArgumentError, NoAdapterError,
   NoWebGpuError, OutOfMemoryError, SortError, TooLargeError,
 } from './errors.js';
-export type { BufferRange, CompactJob, ScanJob, Search, SortJob } from './jobs.js';
-export type { HalfArray, KeyType, SumType, TypedArray } from './keys.js';
+export type {
+  BufferRange, CompactJob, MergeInput, MergeJob, ScanJob, Search, SortJob, TopKJob,
+} from './jobs.js';
+export type { HalfArray, KeyType, MergeType, SumType, TypedArray } from './keys.js';
 export { Scratch } from './scratch.js';
 export {
   PreparedSort, Sorter, requestDevice, type OrderOptions, type SorterOptions,

@@ -1,7 +1,7 @@
 /** The jobs: what they are made of, and their descriptions for the planner. */
 
 import { refuse } from './arguments.js';
-import type { KeyType, SumType } from './keys.js';
+import type { KeyType, MergeType, SumType } from './keys.js';
 import type { Scratch } from './scratch.js';
 
 /** A buffer, or a range of it in bytes. A range begins at a multiple of the size of its items. */
@@ -198,6 +198,74 @@ export interface ScanJob {
   scratch?: Scratch;
 }
 
+interface TopKParts {
+  /** The keys of all rows or segments, or the structs that they are fields of. Read-only. */
+  keys: BufferRange;
+  /** Their type. */
+  type: KeyType;
+  /** The number of keys in all. */
+  length: number;
+  /** How many of each row or segment are written: 1 to 1024. */
+  k: number;
+  /** From the greatest key to the smallest: the largest k. */
+  descending?: boolean;
+  /** Where a key is in its struct, in bytes. */
+  field?: { stride: number; offset: number };
+  /** Only these bits of `u32` keys count, from the first to before the second. */
+  bits?: [number, number];
+  /** Where keys of 32 or 64 bits are written, k for each row or segment. */
+  output?: BufferRange;
+  /** Where the index of each among all keys is written, a u32, k for each row or segment. */
+  indices?: BufferRange;
+}
+
+interface OfRows {
+  /** The number of rows, which have equal lengths: up to 2^20 keys. */
+  rows: number;
+  segments?: undefined;
+}
+
+interface OfSegments {
+  /**
+   * u32 offsets of the first keys of segments, which end where the next one begins. Of a segment
+   * with fewer than k keys, the rest of what is written for it stays as it is.
+   */
+  segments: { offsets: BufferRange; count: number };
+  rows?: undefined;
+}
+
+/** The first k keys of each row of a matrix, or of each segment: stable, in one dispatch. */
+export type TopKJob = TopKParts & (OfRows | OfSegments);
+
+/** One of the two inputs of a merge. */
+export interface MergeInput {
+  /** The keys, in order. They are only read. */
+  keys: BufferRange;
+  /** Their number; with a {@link count}, the most that there can be. */
+  length: number;
+  /** A u32 for each key, which moves with it. */
+  values?: BufferRange;
+  /** A u32 on the GPU with the number of keys (indirect count): for both inputs, or for none. */
+  count?: BufferRange;
+}
+
+/**
+ * A merge of two sorted inputs. Of equal keys, those of the first input come first. Both inputs may
+ * be ranges of one buffer.
+ */
+export interface MergeJob {
+  /** The type of the keys, of 32 or 64 bits. */
+  type: MergeType;
+  /** Both inputs are in descending order. */
+  descending?: boolean;
+  first: MergeInput;
+  second: MergeInput;
+  /** Where merged keys are written, and the values of both inputs if they have any. */
+  output: { keys: BufferRange; values?: BufferRange };
+  /** Scratch memory that sorts share. */
+  scratch?: Scratch;
+}
+
 /** What the planner and the executor get of a job. */
 export interface Description {
   /** The job for the planner, as JSON. */
@@ -322,5 +390,44 @@ export function describeScan(job: ScanJob): Description {
     values: buffers.range('keys', job.values, 'values'),
     output: buffers.range('output', job.output),
     count: buffers.range('count', job.count),
+  });
+}
+
+export function describeTopK(job: TopKJob): Description {
+  const { type, length, k, descending, field, bits, rows, segments } = job;
+  const buffers = new Buffers();
+  return buffers.describe({
+    type, length, k, descending, field, bits, rows,
+    keys: buffers.range('keys', job.keys),
+    segments: segments && {
+      offsets: buffers.range('offsets', segments.offsets, 'segments.offsets'),
+      count: segments.count,
+    },
+    output: buffers.range('output', job.output),
+    indices: buffers.range('values', job.indices, 'indices'),
+  });
+}
+
+export function describeMerge(job: MergeJob): Description {
+  const { type, descending, first, second, output } = job;
+  const buffers = new Buffers();
+  return buffers.describe({
+    type, descending,
+    first: {
+      length: first.length,
+      keys: buffers.range('keys', first.keys, 'first.keys'),
+      values: buffers.range('payload.0', first.values, 'first.values'),
+      count: buffers.range('count', first.count, 'first.count'),
+    },
+    second: {
+      length: second.length,
+      keys: buffers.range('second_keys', second.keys, 'second.keys'),
+      values: buffers.range('payload.1', second.values, 'second.values'),
+      count: buffers.range('second_count', second.count, 'second.count'),
+    },
+    output: {
+      keys: buffers.range('output', output.keys, 'output.keys'),
+      values: buffers.range('payload_output.0', output.values, 'output.values'),
+    },
   });
 }

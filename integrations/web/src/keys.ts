@@ -17,6 +17,11 @@ export const SUM_TYPES = ['u32', 'i32', 'f32', 'u64', 'i64'] as const;
 /** A type of values that scans add up. */
 export type SumType = (typeof SUM_TYPES)[number];
 
+export const MERGE_TYPES = ['u32', 'i32', 'f32', 'u64', 'i64', 'f64'] as const;
+
+/** A type of keys that are merged. */
+export type MergeType = (typeof MERGE_TYPES)[number];
+
 /** `Float16Array`, also where the compiler does not know it. */
 export interface HalfArray {
   readonly [Symbol.toStringTag]: 'Float16Array';

@@ -1,16 +1,17 @@
 /** The sorter: typed arrays and GPU buffers, on the device of the page. */
 
 import {
-  isAdapterOptions, isCompactJob, isDevice, isEncoder, isJob, isOrderOptions, isPass,
-  isPassDescriptor, isScanJob, isSorterOptions, isTopOptions, keyTypeNamed, refuse, whole,
+  isAdapterOptions, isCompactJob, isDevice, isEncoder, isJob, isMergeJob, isOrderOptions, isPass,
+  isPassDescriptor, isScanJob, isSorterOptions, isTopKJob, isTopOptions, keyTypeNamed, refuse,
+  whole,
 } from './arguments.js';
 import {
   DisposedError, InvalidArgumentError, NoAdapterError, NoWebGpuError, SortError, planned,
 } from './errors.js';
 import { Executor, Prepared } from './executor.js';
 import {
-  describeCompact, describeScan, describeSort,
-  type CompactJob, type Description, type ScanJob, type SortJob,
+  describeCompact, describeMerge, describeScan, describeSort, describeTopK,
+  type CompactJob, type Description, type MergeJob, type ScanJob, type SortJob, type TopKJob,
 } from './jobs.js';
 import {
   bytesOf, checkAttached, copyOf, keyType, type KeyType, type TypedArray,
@@ -194,6 +195,33 @@ export class Sorter {
     isScanJob(job, 'job');
     return this.#executor.attempt(() =>
       this.#prepare(describeScan(job), job.scratch, (text) => this.#planner.planScan(text)));
+  }
+
+  /**
+   * Makes the search for the first k keys of each row or segment ready to be recorded, as a sort
+   * is: many small searches in one dispatch, which takes no scratch memory. For few and long rows,
+   * sorts with `top` are faster.
+   *
+   * @throws The errors of {@link prepare}.
+   */
+  async prepareTopK(job: TopKJob): Promise<PreparedSort> {
+    this.#check();
+    isTopKJob(job, 'job');
+    return this.#executor.attempt(() =>
+      this.#prepare(describeTopK(job), undefined, (text) => this.#planner.planTopK(text)));
+  }
+
+  /**
+   * Makes the merge of two sorted inputs ready to be recorded, as a sort is. Stable. O(n) time. If
+   * an input is not in order, what is written are some of the records, each with its value.
+   *
+   * @throws The errors of {@link prepare}.
+   */
+  async prepareMerge(job: MergeJob): Promise<PreparedSort> {
+    this.#check();
+    isMergeJob(job, 'job');
+    return this.#executor.attempt(() =>
+      this.#prepare(describeMerge(job), job.scratch, (text) => this.#planner.planMerge(text)));
   }
 
   #prepareSort(job: SortJob): Promise<PreparedSort> {
@@ -464,8 +492,8 @@ function write(queue: GPUQueue, buffer: GPUBuffer, array: TypedArray): void {
 }
 
 /**
- * A prepared sort, compaction or scan. Recording it makes no object, submits nothing, and fails
- * only after it was disposed of. It keeps the page's buffers, and its scratch memory.
+ * A prepared sort, compaction, scan, top k or merge. Recording it makes no object, submits nothing,
+ * and fails only after it was disposed of. It keeps the page's buffers, and its scratch memory.
  */
 export class PreparedSort {
   readonly #device: GPUDevice;

@@ -490,6 +490,137 @@ export async function scans() {
   sorter.dispose();
 }
 
+/** The first keys of rows, and of segments of all lengths. */
+export async function topKs() {
+  const [sorter, buffers] = await opened();
+  const [rows, each] = [13, 1500];
+  const length = rows * each;
+  const offsets = Uint32Array.of(7, 7, 40, 45, 3000, 3001, 19_000);
+  const segments = [...offsets].map((begin, i) => [begin, offsets[i + 1] ?? length]);
+  const ofRows = Array.from({ length: rows }, (_, row) => [row * each, (row + 1) * each]);
+  const there = buffers.upload(offsets);
+  for (const [Keys, type] of [
+    [Uint8Array, 'u8'], [Int16Array, 'i16'], [Uint32Array, 'u32'], [Float32Array, 'f32'],
+    [BigInt64Array, 'i64'],
+  ]) {
+    const number = Keys.name.startsWith('Big') ? BigInt : Number;
+    const next = random(length);
+    // Few different ones: of equal keys, those with lower indices come first.
+    const numbers = Keys.from({ length }, () => number(Math.floor(next() * 100)));
+    const keys = buffers.upload(numbers);
+    for (const [k, descending, parts, ranges] of [
+      [1, false, { rows }, ofRows],
+      [100, true, { rows }, ofRows],
+      [1024, false, { rows }, ofRows],
+      [6, true, { segments: { offsets: there, count: offsets.length } }, segments],
+    ]) {
+      const before = 0xffff_fff0;
+      const size = ranges.length * k;
+      const indices = buffers.upload(new Uint32Array(size + 1).fill(before));
+      const output = buffers.upload(new Keys(size).fill(number(101)));
+      const wanted = new Uint32Array(size + 1).fill(before);
+      const values = new Keys(size).fill(number(101));
+      ranges.forEach(([begin, end], row) => {
+        const sorted = argsorted(numbers.subarray(begin, end), descending);
+        sorted.slice(0, k).forEach((index, i) => {
+          wanted[row * k + i + 1] = begin + index;
+          values[row * k + i] = numbers[begin + index];
+        });
+      });
+      const job = {
+        keys, type, length, k, descending, ...parts, indices: { buffer: indices, offset: 4 },
+        ...(Keys.BYTES_PER_ELEMENT >= 4 && { output }),
+      };
+      const search = await sorter.prepareTopK(job);
+      check(search.scratchBytes === 0, 'no scratch memory');
+      search.run();
+      const what = `top ${k} of ${ranges.length} ranges, ${type}`;
+      same(await buffers.download(indices, Uint32Array), wanted, `indices, ${what}`);
+      if (Keys.BYTES_PER_ELEMENT >= 4) {
+        same(await buffers.download(output, Keys), values, `keys, ${what}`);
+      }
+      search.dispose();
+    }
+  }
+  // The second numbers of pairs, and of those the upper bits.
+  const seconds = [0x11, 0x23, 0x12, 0x22, 0x01, 0x02];
+  const pairs = buffers.upload(Uint32Array.from(seconds.flatMap((second) => [9, second])));
+  const indices = buffers.upload(new Uint32Array(4));
+  (await sorter.prepareTopK({
+    keys: pairs, type: 'u32', length: 6, k: 2, rows: 2, descending: true, indices,
+    field: { stride: 8, offset: 4 }, bits: [4, 8],
+  })).run();
+  same(await buffers.download(indices, Uint32Array), Uint32Array.of(1, 0, 3, 4), 'bits of pairs');
+  const wrong = { keys: pairs, type: 'u32', length: 12, k: 2, indices };
+  await names('rows', () => sorter.prepareTopK({ ...wrong, rows: 5 }));
+  await names('segments', () => sorter.prepareTopK(wrong));
+  const of = (parts) => () => sorter.prepareTopK({ ...wrong, rows: 2, ...parts });
+  await names('output or indices', of({ indices: undefined }));
+  await fails('InvalidOption', of({ type: 'u8', output: pairs }));
+  const { message } = await fails('BufferTooSmall', of({ rows: 3 }));
+  check(message.startsWith('indices has 16 bytes'), message);
+  sorter.dispose();
+}
+
+/** Merges of two inputs, in one buffer or two, with values and with counts on the GPU. */
+export async function merges() {
+  const [sorter, buffers] = await opened();
+  const [a, b] = [5003, 2001];
+  for (const [Keys, type] of [
+    [Int32Array, 'i32'], [Float32Array, 'f32'], [BigUint64Array, 'u64'], [Float64Array, 'f64'],
+  ]) {
+    const number = Keys.name.startsWith('Big') ? BigInt : Number;
+    const next = random(a);
+    const numbers = Keys.from({ length: a + b }, () => number(Math.floor(next() * 1000)));
+    for (const [descending, counts] of [[false, [a, b]], [true, [4000, 0]], [false, [0, 1999]]]) {
+      const sign = descending ? -1 : 1;
+      const sorted = (keys) => keys.sort((x, y) => sign * compare(x, y));
+      sorted(numbers.subarray(0, a));
+      sorted(numbers.subarray(a));
+      const input = buffers.upload(numbers);
+      const values = buffers.upload(Uint32Array.from(numbers.keys()));
+      const count = buffers.upload(Uint32Array.from(counts));
+      const keys = buffers.upload(new Keys(a + b));
+      const moved = buffers.upload(new Uint32Array(a + b));
+      const part = (first, length, i) => ({
+        length,
+        keys: { buffer: input, offset: first * Keys.BYTES_PER_ELEMENT },
+        values: { buffer: values, offset: first * 4 },
+        count: { buffer: count, offset: 4 * i },
+      });
+      (await sorter.prepareMerge({
+        type, descending, first: part(0, a, 0), second: part(a, b, 1),
+        output: { keys, values: moved },
+      })).run();
+      const chosen = [...numbers.keys()].filter((i) => i < a ? i < counts[0] : i - a < counts[1]);
+      const order = chosen.sort((i, j) => sign * compare(numbers[i], numbers[j]) || i - j);
+      const what = `${type}, ${counts}, descending ${descending}`;
+      const merged = await buffers.download(keys, Keys);
+      same(merged.subarray(0, order.length), Keys.from(order, (i) => numbers[i]), `keys, ${what}`);
+      const indices = await buffers.download(moved, Uint32Array);
+      same(indices.subarray(0, order.length), Uint32Array.from(order), `values, ${what}`);
+      check(indices.subarray(order.length).every((value) => value === 0), `the rest, ${what}`);
+    }
+  }
+  const [few, none] = [buffers.upload(Uint32Array.of(2, 4)), buffers.upload(new Uint32Array(1))];
+  const output = { keys: buffers.upload(new Uint32Array(2)) };
+  const scratch = new Scratch();
+  const [first, second] = [{ keys: none, length: 0 }, { keys: few, length: 2 }];
+  const job = { type: 'u32', first, second, output, scratch };
+  (await sorter.prepareMerge(job)).run();
+  same(await buffers.download(output.keys, Uint32Array), Uint32Array.of(2, 4), 'one input');
+  check(scratch.bytes > 0, 'its scratch memory is that which was given');
+  const wrong = (parts) => () => sorter.prepareMerge({ ...job, ...parts });
+  const { message } = await fails('SameBuffer', wrong({ output: { keys: few } }));
+  check(message.startsWith('second.keys and output.keys'), message);
+  const short = await fails('BufferTooSmall', wrong({ first: { keys: none, length: 2 } }));
+  check(short.message.startsWith('first.keys has 4 bytes'), short.message);
+  await names('values', wrong({ output: { ...output, values: none } }));
+  await names('count', wrong({ first: { keys: none, length: 0, count: none } }));
+  scratch.dispose();
+  sorter.dispose();
+}
+
 /** The example of the README: a sort, a scan and a compaction in one encoder, with one scratch. */
 export async function particleGrid() {
   const [sorter, buffers] = await opened();

@@ -1,6 +1,8 @@
 /** A program in TypeScript that uses the package: it must compile, but where an error is expected. */
 
-import { Sorter, requestDevice, type KeyType, type ScanJob, type SortJob } from 'wgpu-bcfsort';
+import {
+  Sorter, requestDevice, type KeyType, type MergeJob, type ScanJob, type SortJob, type TopKJob,
+} from 'wgpu-bcfsort';
 import type {} from 'wgpu-bcfsort/constants';
 
 const device = await requestDevice({ powerPreference: 'low-power' });
@@ -48,6 +50,13 @@ export const jobs: SortJob[] = [
 // @ts-expect-error: no sums of bytes
 export const scan: ScanJob = { values: keys, type: 'u8', length: 8 };
 await sorter.prepareScan({ values: keys, type: 'u64', length: 8, exclusive: true });
+// @ts-expect-error: either rows or segments
+export const top: TopKJob = { keys, type: 'u8', length: 8, k: 2, indices };
+await sorter.prepareTopK({ keys, type: 'u8', length: 8, k: 2, rows: 4, indices });
+const [first, second, output] = [{ keys, length: 1 }, { keys, length: 1 }, { keys: indices }];
+// @ts-expect-error: no merges of bytes
+export const merge: MergeJob = { type: 'u8', first, second, output };
+await sorter.prepareMerge({ type: 'f64', first, second, output });
 await sorter.prepareCompact({ flags: keys, type: 'u8', length: 8, kept: indices });
 
 const array: Float32Array = await sorter.sort(Float32Array.of(2, 1), { descending: true });

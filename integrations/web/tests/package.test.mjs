@@ -31,6 +31,8 @@ declare const pairs: GPUBuffer;
 declare const begins: GPUBuffer;
 declare const busyCount: GPUBuffer;
 declare const busyCells: GPUBuffer;
+declare const candidates: GPUBuffer;
+declare const best: GPUBuffer;
 declare const countPairs: (encoder: GPUCommandEncoder) => void;
 `;
 
@@ -38,7 +40,7 @@ test('programs in TypeScript compile, the examples of the README among them', as
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
   const examples = [...readme.matchAll(/^```[jt]s\n(.*?)^```/gms)].map(([, text]) => text);
   // The first one is of bundlers.
-  assert.equal(examples.length, 4);
+  assert.equal(examples.length, 5);
   await mkdir(MADE, { recursive: true });
   await writeFile(new URL('readme.ts', MADE), examples.slice(1).join('\n') + GIVEN);
   await command(

@@ -19,8 +19,8 @@ async function run(page, name) {
 
 const CASES = [
   'everyTypeOnAFallbackAdapter', 'everyTypeOnAGpu', 'defaultDevice', 'views',
-  'changingArrays', 'jobs', 'found', 'compactions', 'scans', 'particleGrid',
-  'sharedScratch', 'chunks', 'twoSorters', 'errors', 'lostDevice',
+  'changingArrays', 'jobs', 'found', 'compactions', 'scans', 'topKs', 'merges',
+  'particleGrid', 'sharedScratch', 'chunks', 'twoSorters', 'errors', 'lostDevice',
   'destroyedDevice',
 ];
 for (const name of CASES) {

@@ -42,6 +42,7 @@ const never = () => false;
 const unset = (value) => value === undefined;
 const isBoolean = (value) => unset(value) || typeof value === 'boolean';
 const isWhole = (value) => Number.isSafeInteger(value) && value >= 0;
+const isWhole32 = (value) => isWhole(value) && value < 2 ** 32;
 const isEmpty = (value) => unset(value)
   || Object.prototype.toString.call(value) === '[object Object]' && Object.keys(value).length === 0;
 const isArray = (value) => Object.prototype.toString.call(value) === '[object Uint32Array]'
@@ -183,6 +184,48 @@ function places({ Sorter, requestDevice }, sorter, buffers, sort) {
   place('exclusive', async (exclusive) => (await sorter.prepareScan({
     values: buffers.keys, type: 'u32', length: 3, exclusive,
   })).dispose(), isBoolean);
+  const topK = async (parts) => (await sorter.prepareTopK({
+    keys: buffers.keys, type: 'u32', length: 3, k: 1, rows: 3, indices: buffers.indices, ...parts,
+  })).dispose();
+  place('job', async (value) => (await sorter.prepareTopK(value)).dispose(),
+    (value) => value !== undefined && isEmpty(value));
+  for (const [name, isRight] of Object.entries({
+    keys: never, type: never, length: (value) => value === 0, k: (value) => value === 1,
+    descending: isBoolean, field: unset, bits: (value) => unset(value) || value?.[1] === 2,
+    segments: unset, output: unset,
+  })) {
+    place(name, (value) => topK({ [name]: value }), isRight);
+  }
+  place('rows', (rows) => topK({ rows, length: 0 }), isWhole32);
+  place('segments.offsets', (offsets) => topK({
+    rows: undefined, segments: { offsets, count: 1 },
+  }));
+  place('segments.count', (count) => topK({
+    rows: undefined, segments: { offsets: buffers.rows, count },
+  }), (value) => value === 0 || value === 1);
+  place('indices', (indices) => topK({ indices, output: buffers.rows }), unset);
+  place('"desc"', (desc) => topK({ desc }));
+  const merge = async (parts) => (await sorter.prepareMerge({
+    type: 'u32', first: { keys: buffers.keys, length: 3 },
+    second: { keys: buffers.keys, length: 3 }, output: { keys: buffers.rows }, ...parts,
+  })).dispose();
+  place('job', async (value) => (await sorter.prepareMerge(value)).dispose(),
+    (value) => value !== undefined && isEmpty(value));
+  for (const [name, isRight] of Object.entries({
+    type: never, descending: isBoolean, first: never, second: never, output: never, scratch: unset,
+  })) {
+    place(name, (value) => merge({ [name]: value }), isRight);
+  }
+  for (const input of ['first', 'second']) {
+    for (const [name, isRight] of Object.entries({
+      keys: never, length: (value) => value === 0 || value === 1, values: unset, count: unset,
+    })) {
+      const parts = { keys: buffers.keys, length: 3 };
+      place(name, (value) => merge({ [input]: { ...parts, [name]: value } }), isRight);
+    }
+  }
+  place('output.keys', (keys) => merge({ output: { keys } }));
+  place('output.values', (values) => merge({ output: { keys: buffers.rows, values } }), unset);
   place('keys', (value) => sorter.unique(value), isArray);
   part('scratch', (scratch) => ({ scratch }), unset);
   part('"desc"', (desc) => ({ desc }));

@@ -118,12 +118,7 @@ pub(crate) fn message(error: &Error, names: &Names) -> String {
             "the offset of {} is {offset}, but must be a multiple of {multiple_of}",
             part(buffer)
         ),
-        Error::SameBuffer { first, second, .. } => format!(
-            "{} and {} are in one buffer, which a dispatch cannot bind twice: copy one of them to \
-             another buffer",
-            part(first),
-            part(second)
-        ),
+        Error::SameBuffer { first, second, .. } => same_buffer(&part(first), &part(second)),
         Error::InvalidOption {
             name,
             value,
@@ -143,7 +138,7 @@ pub(crate) fn message(error: &Error, names: &Names) -> String {
                 "end of the bits of a key" => "bits[1]",
                 other => other,
             };
-            format!("{name} is {value}, but must be {allowed}")
+            invalid_option(name, *value, allowed)
         }
         Error::NotInOrder(why) => format!(
             "runs, unique, startsOf, lowerBound and upperBound need keys that are all in order, \
@@ -152,6 +147,17 @@ pub(crate) fn message(error: &Error, names: &Names) -> String {
         Error::NoCells(key) => format!("startsOf needs keys of an unsigned type, not {key}"),
         other => other.to_string(),
     }
+}
+
+pub(crate) fn same_buffer(first: &str, second: &str) -> String {
+    format!(
+        "{first} and {second} are in one buffer, which a dispatch cannot bind twice: copy one of \
+         them to another buffer"
+    )
+}
+
+pub(crate) fn invalid_option(name: &str, value: u64, allowed: &str) -> String {
+    format!("{name} is {value}, but must be {allowed}")
 }
 
 pub(crate) fn needed_limits() -> String {
@@ -188,14 +194,14 @@ fn kernel_name(recording: &Recording, kernel: &Kernel) -> String {
     format!("{kernel:?}{}", text.unwrap_or_default())
 }
 
-pub(crate) fn plan<R>(
+pub(crate) fn plan(
     recording: &Recording,
     kernels: &[Kernel],
     blocks: &ParameterBlocks,
-    bindings: &[(BufferRole, &R, Bound)],
+    bindings: &[(BufferRole, Bound)],
     keys_per_dispatch: u32,
 ) -> String {
-    let bindings = bindings.iter().map(|&(role, _, Bound { offset, size })| {
+    let bindings = bindings.iter().map(|&(role, Bound { offset, size })| {
         (Buffer::from(role).to_string(), Binding { offset, size })
     });
     let buffers = recording.buffers.iter();

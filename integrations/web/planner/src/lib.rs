@@ -5,12 +5,13 @@
 //! directions, and nothing of it depends on this crate's types.
 
 mod answer;
+mod parts;
 mod request;
 
 use answer::Names;
 use request::BufferRange;
 use wasm_bindgen::prelude::wasm_bindgen;
-use wgpu_bcfsort::internals::job::{AsSpan, BufferSort};
+use wgpu_bcfsort::internals::job::{AsSpan, Bound, BufferSort};
 use wgpu_bcfsort::internals::planner;
 use wgpu_bcfsort::internals::recording::{ParameterBlocks, Recording};
 use wgpu_bcfsort::internals::scan::{ScanLayout, kernels::adds, record_scan};
@@ -92,6 +93,28 @@ impl Planner {
         let plan = recording.and_then(|recording| self.planned(&job, recording));
         plan.map_err(|error| failed(&error, &names))
     }
+
+    /// Plans the top k of rows or segments, which JSON describes.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    #[wasm_bindgen(js_name = planTopK)]
+    pub fn plan_top_k(&self, top_k: &str) -> Result<Plan, String> {
+        let (recording, bindings) = parts::top_k(&self.0, request::read(top_k)?)?;
+        self.bound(recording, &bindings).map_err(failure)
+    }
+
+    /// Plans a merge, which JSON describes.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    #[wasm_bindgen(js_name = planMerge)]
+    pub fn plan_merge(&self, merge: &str) -> Result<Plan, String> {
+        let (recording, bindings) = parts::merge(&self.0, request::read(merge)?)?;
+        self.bound(recording, &bindings).map_err(failure)
+    }
 }
 
 impl Planner {
@@ -123,11 +146,17 @@ impl Planner {
 
     /// The plan of a recording, on the buffers of a job.
     fn planned(&self, job: &BufferSort<BufferRange>, recording: Recording) -> Result<Plan, Error> {
+        let bindings = job.bindings()?.into_iter();
+        let bindings: Vec<_> = bindings.map(|(role, _, bound)| (role, bound)).collect();
+        self.bound(recording, &bindings)
+    }
+
+    /// The plan of a recording, and of what is bound.
+    fn bound(&self, recording: Recording, bindings: &[(BufferRole, Bound)]) -> Result<Plan, Error> {
         let blocks = recording.parameter_blocks()?;
-        let bindings = job.bindings()?;
         let keys = self.0.limits.keys_per_dispatch;
         let kernels = answer::kernels(&recording);
-        let text = answer::plan(&recording, &kernels, &blocks, &bindings, keys);
+        let text = answer::plan(&recording, &kernels, &blocks, bindings, keys);
         Ok(Plan {
             recording,
             kernels,
@@ -204,6 +233,18 @@ mod tests {
 
     fn range(buffer: u32, bytes: u64) -> Value {
         json!({"buffer": buffer, "offset": 0, "size": bytes, "bufferSize": bytes})
+    }
+
+    /// A job with these parts, which replace those that it has.
+    fn with(mut job: Value, parts: &Value) -> Value {
+        let all = job.as_object_mut().unwrap();
+        all.extend(parts.as_object().unwrap().clone());
+        job
+    }
+
+    fn message(failure: &str) -> String {
+        let failure: Value = serde_json::from_str(failure).unwrap();
+        failure["message"].as_str().unwrap().to_owned()
     }
 
     fn code(failure: &str) -> String {
@@ -296,6 +337,154 @@ mod tests {
     }
 
     #[test]
+    fn the_top_k_of_rows_and_of_segments_is_one_dispatch() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let plan = |parts: &Value| {
+            let job = json!({
+                "type": "u16", "length": 12_000, "keys": range(0, 24_000), "k": 20,
+                "indices": range(1, 1000),
+                "names": {
+                    "keys": "keys", "values": "indices", "output": "output",
+                    "offsets": "segments.offsets",
+                },
+            });
+            planner.plan_top_k(&with(job, parts).to_string())
+        };
+        let planned = |parts: Value| checked(&plan(&parts).unwrap());
+        for (parts, workgroups) in [
+            (json!({"rows": 12}), [12, 1]),
+            (
+                json!({"segments": {"offsets": range(2, 28), "count": 7}}),
+                [7, 1],
+            ),
+        ] {
+            let text = planned(parts);
+            assert_eq!(text["steps"][0]["workgroups"], json!(workgroups));
+            assert_eq!(text["steps"].as_array().unwrap().len(), 1);
+            assert_eq!(text["scratchBytes"], json!(0));
+        }
+        assert_eq!(planned(json!({"rows": 0, "length": 0}))["steps"], json!([]));
+        let output = json!({"type": "u64", "keys": range(0, 96_000), "output": range(2, 1920)});
+        let of_output = |parts: Value| plan(&with(parts, &output));
+        checked(&of_output(json!({"rows": 12})).unwrap());
+        for (failure, expected) in [
+            (plan(&json!({})), "a top k is either of rows or of segments"),
+            (
+                plan(&json!({"rows": 7})),
+                "length is 12000, but must be a multiple of rows",
+            ),
+            (
+                plan(&json!({"rows": 12, "k": 0})),
+                "k is 0, but must be 1 to 1024",
+            ),
+            (
+                plan(&json!({"rows": 1, "length": 1_048_577, "keys": range(0, 2_097_154)})),
+                "length / rows is 1048577, but must be at most 2^20",
+            ),
+            (
+                plan(&json!({"rows": 13, "length": 13})),
+                "indices has 1000 bytes, but needs 1040",
+            ),
+            (
+                plan(&json!({"rows": 1, "indices": null})),
+                "a top k leaves nothing to write: name output or indices",
+            ),
+            (
+                plan(&json!({"rows": 1, "output": range(2, 80)})),
+                "bits of the keys is 16, but must be 32 or 64 where keys are written: write their \
+                 indices",
+            ),
+            (
+                plan(&json!({"rows": 1, "indices": range(0, 80)})),
+                "keys and indices are in one buffer, which a dispatch cannot bind twice: copy one \
+                 of them to another buffer",
+            ),
+            (
+                plan(&json!({"segments": {"offsets": range(2, 24), "count": 7}})),
+                "segments.offsets has 24 bytes, but needs 28",
+            ),
+            (
+                of_output(json!({"rows": 16})),
+                "output has 1920 bytes, but needs 2560",
+            ),
+        ] {
+            assert_eq!(message(&failure.unwrap_err()), expected);
+        }
+    }
+
+    #[test]
+    fn a_merge_reads_two_ranges_and_binds_no_empty_one() {
+        let planner = Planner::new(&device().to_string()).unwrap();
+        let input = |buffer, length: u64, parts: Value| {
+            let keys = range(buffer, length * 4);
+            with(json!({"keys": keys, "length": length}), &parts)
+        };
+        let plan = |parts: &Value| {
+            let none = json!({});
+            let job = json!({
+                "type": "f32", "first": input(0, 3000, none.clone()),
+                "second": input(1, 2000, none), "output": {"keys": range(2, 20_000)},
+                "names": {
+                    "keys": "first.keys", "second_keys": "second.keys", "output": "output.keys",
+                    "payload.1": "second.values", "second_count": "second.count",
+                },
+            });
+            planner.plan_merge(&with(job, parts).to_string())
+        };
+        let planned = |parts: Value| checked(&plan(&parts).unwrap());
+        let names = |text: &Value| {
+            let bindings = text["bindings"].as_object().unwrap();
+            bindings.keys().cloned().collect::<Vec<_>>().join(" ")
+        };
+        let plain = planned(json!({}));
+        assert_eq!(plain["steps"].as_array().unwrap().len(), 2);
+        assert_eq!(names(&plain), "keys output second_keys");
+        let whole = planned(json!({
+            "descending": true,
+            "first": input(0, 3000, json!({"values": range(3, 12_000), "count": range(6, 4)})),
+            "second": input(1, 2000, json!({"values": range(4, 8000), "count": range(6, 4)})),
+            "output": {"keys": range(2, 20_000), "values": range(5, 20_000)},
+        }));
+        assert_eq!(
+            names(&whole),
+            "count keys output payload.0 payload.1 payload_output.0 second_count second_keys"
+        );
+        let half = json!({"buffer": 0, "offset": 12_000, "size": 8000, "bufferSize": 20_000});
+        planned(json!({"second": {"keys": half, "length": 2000}}));
+        let alone = planned(json!({"first": input(0, 0, json!({}))}));
+        assert_eq!(names(&alone), "output second_keys");
+        for (failure, expected) in [
+            (
+                plan(&json!({"type": "u16"})),
+                "u16 keys are not merged: merges are of keys of 32 and 64 bits",
+            ),
+            (
+                plan(&json!({"second": input(1, 2001, json!({}))})),
+                "output.keys has 20000 bytes, but needs 20004",
+            ),
+            (
+                plan(&json!({"second": {"keys": range(1, 7000), "length": 2000}})),
+                "second.keys has 7000 bytes, but needs 8000",
+            ),
+            (
+                plan(&json!({"output": {"keys": range(1, 20_000)}})),
+                "second.keys and output.keys are in one buffer, which a dispatch cannot bind \
+                 twice: copy one of them to another buffer",
+            ),
+            (
+                plan(&json!({"output": {"keys": range(2, 20_000), "values": range(5, 20_000)}})),
+                "values are those of first, second and output: name all or none",
+            ),
+            (
+                plan(&json!({"first": input(0, 3000, json!({"count": range(6, 4)}))})),
+                "count is that of first and of second: name both or none",
+            ),
+        ] {
+            assert_eq!(message(&failure.unwrap_err()), expected);
+        }
+    }
+
+    #[test]
     fn a_scan_begins_where_its_ranges_do() {
         let planner = Planner::new(&device().to_string()).unwrap();
         let at = |buffer, offset| {
@@ -367,15 +556,10 @@ mod tests {
             "run_starts": "runs.starts", "run_payload.0": "payload[0].firsts",
             "cells": "startsOf.table", "places": "upperBound.places",
         });
-        let mut job = json!({
+        let job = json!({
             "type": "u32", "length": 8, "keys": range(0, 32), "names": names,
         });
-        job.as_object_mut()
-            .unwrap()
-            .extend(parts.as_object().unwrap().clone());
-        let failure = planner.plan(&job.to_string()).unwrap_err();
-        let failure: Value = serde_json::from_str(&failure).unwrap();
-        failure["message"].as_str().unwrap().to_owned()
+        message(&planner.plan(&with(job, parts).to_string()).unwrap_err())
     }
 
     #[test]

@@ -22,6 +22,14 @@ pub(crate) fn key_type(name: &str) -> Result<KeyType, String> {
     name.parse().map_err(unknown)
 }
 
+fn order(is_descending: bool) -> Order {
+    if is_descending {
+        Order::Descending
+    } else {
+        Order::Ascending
+    }
+}
+
 /// A comparator. A text that would overflow the stack is refused: that ends the module.
 fn comparator(wgsl: &str) -> Result<Comparator, String> {
     nesting::check(wgsl).map_err(|too_deep| {
@@ -147,11 +155,17 @@ pub(crate) struct Job {
     search: Option<Search>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FieldAt {
     stride: u32,
     offset: u32,
+}
+
+impl From<FieldAt> for Field {
+    fn from(FieldAt { stride, offset }: FieldAt) -> Self {
+        Self { stride, offset }
+    }
 }
 
 #[derive(Deserialize)]
@@ -167,9 +181,9 @@ struct Payload {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Segments {
-    offsets: BufferRange,
-    count: u32,
+pub(crate) struct Segments {
+    pub(crate) offsets: BufferRange,
+    pub(crate) count: u32,
 }
 
 #[derive(Deserialize)]
@@ -232,6 +246,88 @@ impl Scan {
     }
 }
 
+/// The first k of each row, or of each segment.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct TopK {
+    #[serde(default)]
+    pub(crate) names: Names,
+    pub(crate) keys: BufferRange,
+    #[serde(rename = "type")]
+    key: String,
+    /// The keys of all rows or segments.
+    pub(crate) length: u64,
+    #[serde(default)]
+    descending: bool,
+    field: Option<FieldAt>,
+    bits: Option<[u32; 2]>,
+    pub(crate) k: u64,
+    pub(crate) rows: Option<u32>,
+    pub(crate) segments: Option<Segments>,
+    pub(crate) output: Option<BufferRange>,
+    pub(crate) indices: Option<BufferRange>,
+}
+
+impl TopK {
+    pub(crate) fn key(&self) -> Result<KeyType, String> {
+        key_type(&self.key)
+    }
+
+    pub(crate) fn order(&self) -> Order {
+        order(self.descending)
+    }
+
+    pub(crate) fn field(&self) -> Option<Field> {
+        self.field.map(Field::from)
+    }
+
+    pub(crate) fn bits(&self) -> Option<Range<u32>> {
+        self.bits.map(|[start, end]| start..end)
+    }
+}
+
+/// A merge.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Merge {
+    #[serde(default)]
+    pub(crate) names: Names,
+    #[serde(rename = "type")]
+    key: String,
+    #[serde(default)]
+    descending: bool,
+    pub(crate) first: Sorted,
+    pub(crate) second: Sorted,
+    pub(crate) output: Merged,
+}
+
+/// One input of a merge.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sorted {
+    pub(crate) keys: BufferRange,
+    pub(crate) length: u64,
+    pub(crate) values: Option<BufferRange>,
+    pub(crate) count: Option<BufferRange>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Merged {
+    pub(crate) keys: BufferRange,
+    pub(crate) values: Option<BufferRange>,
+}
+
+impl Merge {
+    pub(crate) fn key(&self) -> Result<KeyType, String> {
+        key_type(&self.key)
+    }
+
+    pub(crate) fn order(&self) -> Order {
+        order(self.descending)
+    }
+}
+
 impl Job {
     /// Fails if parts are there that do nothing.
     fn check(&self) -> Result<(), String> {
@@ -266,10 +362,7 @@ impl Job {
             }
             (Some(_), ..) => return invalid("a job with a comparator has neither type nor field"),
             (None, None, _) => return invalid("type is missing: a job has a type or a comparator"),
-            (None, Some(key), field) => {
-                let field = field.map(|FieldAt { stride, offset }| Field { stride, offset });
-                (key_type(key)?, field)
-            }
+            (None, Some(key), field) => (key_type(key)?, field.map(Field::from)),
         };
         if comparator.is_some() && self.bits.is_some() {
             return invalid("a job with a comparator has no bits");
@@ -309,11 +402,7 @@ impl Job {
             is_upper: search.upper,
         });
         Ok(job::BufferSort {
-            order: if self.descending {
-                Order::Descending
-            } else {
-                Order::Ascending
-            },
+            order: order(self.descending),
             comparator,
             output,
             indices: self.indices,
