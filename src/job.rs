@@ -240,8 +240,8 @@ pub struct KeyField {
 }
 
 impl KeyField {
-    /// The fields of a `u128` in memory, whose lower half comes first, and so those of structs of 16
-    /// bytes that are one.
+    /// The fields of a `u128` in memory, whose lower half comes first, and so those of structs of
+    /// 16 bytes that are one.
     ///
     /// # Examples
     ///

@@ -67,10 +67,11 @@
 //! # Keys, order and cost
 //!
 //! Keys are integers and floats of 8 to 64 bits ([`KeyType`]), and several fields of structs as one
-//! key of up to 128 bits ([`KeyField`]), as `u128` is. Floats are in the total order of [`f32::total_cmp`], and no bit of a NaN is
-//! changed. The result is the same on every device and in every run. A sort takes O(n log n) time
-//! for all inputs. Scratch memory is at most 1.15 times the bytes of keys and values, plus 16 MiB;
-//! [`SortJob`](SortJob#scratch-memory) has the bounds of other sorts.
+//! key of up to 128 bits ([`KeyField`]), as `u128` is. Floats are in the total order of
+//! [`f32::total_cmp`], and no bit of a NaN is changed. The result is the same on every device and
+//! in every run. A sort takes O(n log n) time for all inputs. Scratch memory is at most 1.15 times
+//! the bytes of keys and values, plus 16 MiB; [`SortJob`](SortJob#scratch-memory) has the bounds of
+//! other sorts.
 //!
 //! # Browsers
 //!
@@ -85,8 +86,8 @@
 //! - Runs in segments of keys that are kept. By
 //!   [some bits](Keys::bits) runs have no keys, and no other keys are looked for; by several
 //!   [fields](Keys::fields) there are only starts and lengths of runs, of structs that are kept.
-//! - Keys of more than 128 bits but by a comparator. With those of more than 64 bits nothing is found
-//!   among sorted keys.
+//! - Keys of more than 128 bits but by a comparator. With those of more than 64 bits nothing is
+//!   found among sorted keys.
 //! - A partial sort of each segment in place: [`TopKJob`] writes the first k records of each to
 //!   another buffer, for k up to 1024, and all else sorts segments as a whole.
 //! - Floats of 16 bits in host slices, which Rust has no type of. GPU buffers may have them.

@@ -178,8 +178,8 @@ pub enum Buffer {
     PassRanks,
     /// The bits in which some keys differ.
     DifferingBits,
-    /// The indices of records that are equal in the first part of their keys: those to be sorted, or
-    /// in the order of a pass, by turns.
+    /// The indices of records that are equal in the first part of their keys: those to be sorted,
+    /// or in the order of a pass, by turns.
     TiedRecords(u8),
     /// Payload rows of an in-place gather, with room for the largest payload buffer.
     ScratchRows,
@@ -476,7 +476,8 @@ pub struct Recording {
     /// [`Buffer::Keys`], [`Buffer::Output`], [`Buffer::Values`], [`Buffer::Payload`],
     /// [`Buffer::PayloadOutput`], [`Buffer::Count`], [`Buffer::Offsets`], [`Buffer::Colors`],
     /// [`Buffer::SecondKeys`], [`Buffer::SecondCount`], [`Buffer::Bounds`] and
-    /// [`Buffer::BinCounts`], nor of [`Buffer::OutOfOrder`] and what is found among sorted keys if the user owns it.
+    /// [`Buffer::BinCounts`], nor of [`Buffer::OutOfOrder`] and what is found among sorted keys if
+    /// the user owns it.
     pub buffers: BTreeMap<Buffer, u64>,
 }
 

@@ -1,8 +1,8 @@
 // Uses layout/each_item, layout/params, lib/workgroup.
 //
 // INDEXED KEYS: mapped keys of 64 bits, of which the upper ones count that are not common to all,
-// with their index in the lowest bits. So keys alone are sorted, and not keys with indices. A kernel
-// takes one section.
+// with their index in the lowest bits. So keys alone are sorted, and not keys with indices. A
+// kernel takes one section.
 //
 // A lane processes 8 keys, LANES apart.
 //
@@ -18,16 +18,11 @@
 
 // A key without the first bits. A shift by 32 bits would shift by none.
 fn without(key: vec2<u32>, bits: u32) -> vec2<u32> {
-    if bits >= 64u {
-        return vec2<u32>();
-    }
-    if bits >= 32u {
-        return vec2<u32>(0u, key.x << (bits - 32u));
-    }
-    if bits == 0u {
-        return key;
-    }
-    return vec2<u32>(key.x << bits, (key.y << bits) | (key.x >> (32u - bits)));
+    let words = select(key, vec2<u32>(0u, key.x), bits >= 32u);
+    let shift = bits % 32u;
+    let carried = select(words.x >> (32u - shift), 0u, shift == 0u);
+    let rest = vec2<u32>(words.x << shift, (words.y << shift) | carried);
+    return select(rest, vec2<u32>(), bits >= 64u);
 }
 
 fn item(i: u32) {

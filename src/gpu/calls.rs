@@ -19,8 +19,8 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
     Ok(opened)
 }
 
-/// A buffer for a host slice, of whole words: the pooled one if it is large enough, or a new one. A pooled buffer
-/// that is too small is released before the new one is created.
+/// A buffer for a host slice, of whole words: the pooled one if it is large enough, or a new one. A
+/// pooled buffer that is too small is released before the new one is created.
 pub(crate) fn host_buffer(
     device: &wgpu::Device,
     label: &str,

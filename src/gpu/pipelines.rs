@@ -244,8 +244,8 @@ fn compile(
         // After a sort: rows are gathered by the values of sorted records, which `layout/row.wgsl`
         // clamps. Offsets of segments only determine the segment of a record.
         //
-        // Histograms: the bin of a key is compared with the number of bins, and a search has as many
-        // steps as the number of bounds allows.
+        // Histograms: the bin of a key is compared with the number of bins, and a search has as
+        // many steps as the number of bounds allows.
         //
         // Top k: a segment is clamped to the records, and to 2^20 of them. Places in workgroup
         // memory are compared with its cells, and there are at most four rounds for each word of a

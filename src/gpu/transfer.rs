@@ -264,7 +264,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes to the beginning of a mapped buffer, and zeros to the rest of the last word, and unmaps it.
+/// Writes to the beginning of a mapped buffer, and zeros to the rest of the last word, and unmaps
+/// it.
 pub(crate) fn fill(
     device: &wgpu::Device,
     buffer: &wgpu::Buffer,

@@ -305,6 +305,9 @@ impl<'a> Composer<'a> {
 
     fn word_sort(&self, shape: Shape, source: Records, target: Records, map: KeyMap) -> WordSort {
         let len = self.job.len;
+        // Ties are neighbours, and a later pass is stable, only where all ranks are in order.
+        let in_parts = self.layout().parts.len() > 1;
+        let ranks = self.job.ranks.clone().filter(|_| !in_parts);
         WordSort {
             len,
             shape,
@@ -315,7 +318,7 @@ impl<'a> Composer<'a> {
                 values: source.values.map(|_| Buffer::ScratchValues),
             },
             map,
-            ranks: self.job.ranks.clone().unwrap_or(0..len),
+            ranks: ranks.unwrap_or(0..len),
         }
     }
 

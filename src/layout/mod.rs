@@ -481,9 +481,9 @@ impl LayoutSort<'_> {
     }
 }
 
-/// The recording, with all its counts in GPU buffers: the number of records, if it is one, is copied
-/// from the word `count_at` of [`Buffer::Count`] into the parameters of the steps by a dispatch in
-/// front of them.
+/// The recording, with all its counts in GPU buffers: the number of records, if it is one, is
+/// copied from the word `count_at` of [`Buffer::Count`] into the parameters of the steps by a
+/// dispatch in front of them.
 pub(crate) fn counted(mut recording: Recording, count_at: Option<u32>) -> Recording {
     let set_count = kernels::set_count();
     let mut blocks = 0;

@@ -18,8 +18,8 @@
 //! the positions of each group of ties get the records of that group.
 //!
 //! Each of these sorts is stable, so the first part counts most. The number of ties stays on the
-//! GPU, where it is the number of records of all steps after the second one. If there are none, as among
-//! random keys, these do nothing.
+//! GPU, where it is the number of records of all steps after the second one. If there are none, as
+//! among random keys, these do nothing.
 
 use super::encode::{Composer, Sort, whole};
 use super::kernels::{self, Heads, LayoutParams};
@@ -85,8 +85,8 @@ impl Composer<'_> {
         self.payload(indices);
     }
 
-    /// Sorts keys of 64 bits by the upper bits in which some differ, as many as an index leaves room
-    /// for in as many bits. Returns the mask of the others.
+    /// Sorts keys of 64 bits by the upper bits in which some differ, as many as an index leaves
+    /// room for in as many bits. Returns the mask of the others.
     ///
     /// A sort of keys alone takes two fifths of the time of one of keys and indices.
     fn indexed_sort(&mut self, sort: Sort<'_>, keys: Buffer, indices: Buffer) -> u32 {
@@ -172,8 +172,8 @@ impl Composer<'_> {
         self.count_from(before, count, self.job.len);
     }
 
-    /// Records the positions of keys, sorted, whose neighbours are equal but for the bits of a mask,
-    /// and their number.
+    /// Records the positions of keys, sorted, whose neighbours are equal but for the bits of a
+    /// mask, and their number.
     fn tied_positions(&mut self, keys: Buffer, index_mask: u32) -> ((Buffer, u32), Rows) {
         let count = (self.recording.reserve(Buffer::RunCount, 4), 0);
         let parameters = LayoutParams {

@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 /// # Rounding
 ///
 /// Integers wrap around. Sums of `f32` are added in an order that depends on nothing but their
-/// number: they are the same in every run, and on every device that rounds as IEEE 754 says. If they
-/// are inexact, they may differ from sums from left to right, and need not ascend. WGSL allows a
-/// device to flush subnormal numbers to 0, and to assume that there are no infinities and NaNs.
+/// number: they are the same in every run, and on every device that rounds as IEEE 754 says. If
+/// they are inexact, they may differ from sums from left to right, and need not ascend. WGSL allows
+/// a device to flush subnormal numbers to 0, and to assume that there are no infinities and NaNs.
 ///
 /// # Examples
 ///

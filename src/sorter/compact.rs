@@ -7,9 +7,9 @@ use crate::layout::Heads;
 
 /// Keeps the records whose flag is not 0, in their order, and counts them: stream compaction.
 ///
-/// A flag is a number of any [`KeyType`](crate::KeyType), of which any bit is set. One of 8 bits for
-/// each record is the fastest to read; a [field](Keys::strided) of structs can be one, too. Flags
-/// and records are read-only.
+/// A flag is a number of any [`KeyType`](crate::KeyType), of which any bit is set. One of 8 bits
+/// for each record is the fastest to read; a [field](Keys::strided) of structs can be one, too.
+/// Flags and records are read-only.
 ///
 /// | what comes out | method |
 /// |---|---|
@@ -137,7 +137,8 @@ impl<'a> CompactJob<'a> {
     /// # Errors
     ///
     /// Those of [`Sorter::prepare`]. In them the flags have the role
-    /// [`Flags`](BufferRole::Flags), and rows that are kept [`PayloadOutput`](BufferRole::PayloadOutput).
+    /// [`Flags`](BufferRole::Flags), and rows that are kept
+    /// [`PayloadOutput`](BufferRole::PayloadOutput).
     ///
     /// # Examples
     ///

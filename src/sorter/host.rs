@@ -440,8 +440,8 @@ impl Sorter {
     /// Sorts a slice of structs by several of their fields, on the device. In place and stable:
     /// structs are sorted by the first field, those with equal ones by the second, and so on.
     ///
-    /// It is a sort by [`Keys::fields`], which says what fields can be, and what it costs. Slices of
-    /// `u128` and `i128` are sorted by [`KeyField::U128`](crate::KeyField::U128) and
+    /// It is a sort by [`Keys::fields`], which says what fields can be, and what it costs. Slices
+    /// of `u128` and `i128` are sorted by [`KeyField::U128`](crate::KeyField::U128) and
     /// [`KeyField::I128`](crate::KeyField::I128). All structs must fit the device at once, with a
     /// copy of them and the [scratch memory](SortJob#scratch-memory) of the sort.
     ///

@@ -66,12 +66,13 @@ use std::sync::{Mutex, PoisonError};
 /// - otherwise 2.5 times the composed records, plus the largest in-place payload buffer.
 ///   A composed record is a key of 4 or 8 bytes (packed keys: 4), 4 bytes more
 ///   with segments, and 4 for the index if there is payload. Keys of which some bits count, and
-///   structs, are payload. With a comparator it is the index. With keys of more than 64 bits it has
-///   20 bytes, and there is a copy of the structs.
+///   structs, are payload. With a comparator it is the index; with segments, too, 16 bytes. With
+///   keys of more than 64 bits it has 20 bytes, and there is a copy of the structs.
 ///
 /// Runs take a bit for each record and a KiB for 2^20 of them; their lengths or first rows without
-/// their starts 4 bytes per record more, and their packed keys up to 256 KiB. Cells take two KiB for
-/// 2^20 of them, and a search for many keys a 32nd of the bytes of the keys.
+/// their starts 4 bytes per record more, and their packed keys up to 256 KiB, or in segments 4
+/// bytes per record. Cells take two KiB
+/// for 2^20 of them, and a search for many keys a 32nd of the bytes of the keys.
 ///
 /// # Current implementation
 ///
@@ -80,9 +81,9 @@ use std::sync::{Mutex, PoisonError};
 /// pass over the keys. With payload the keys are sorted with their indices (an argsort), and each
 /// payload is gathered by these: one dispatch out of place, two in place. An argsort of segments of
 /// 64-bit keys takes two passes, and so does a comparator with segments. Keys of more than 64 bits
-/// are sorted by their first part, and then those that are equal in it. Of more than a few tiles of keys of which at most 16 bits count, a
-/// radix sort writes the indices, or moves keys and values, in two passes by digits: not within
-/// segments, and where a device has 27 KiB of workgroup memory.
+/// are sorted by their first part, and then those that are equal in it. Of more than a few tiles of
+/// keys of which at most 16 bits count, a radix sort writes the indices, or moves keys and values,
+/// in two passes by digits: not within segments, and where a device has 27 KiB of workgroup memory.
 ///
 /// # Examples
 ///
@@ -225,8 +226,8 @@ impl<'a> Keys<'a> {
     /// # Errors
     ///
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) from
-    /// [`Sorter::prepare`](crate::Sorter::prepare) for fields of more than 128 bits together or none,
-    /// and for those that are not within a struct or not at a multiple of their size.
+    /// [`Sorter::prepare`](crate::Sorter::prepare) for fields of more than 128 bits together or
+    /// none, and for those that are not within a struct or not at a multiple of their size.
     ///
     /// # Examples
     ///
@@ -277,10 +278,10 @@ impl<'a> Keys<'a> {
     /// Sorts by some bits of each key only: records whose keys differ in other bits alone are
     /// equal, and keep their order.
     ///
-    /// Bit 0 is the least significant one. Whole keys are moved. Sorts by at most 16 bits, and those
-    /// of keys of 8 and 16 bits with payload, take a short path if there are many records: two
-    /// passes by digits, which compare nothing. For keys of 64 bits, select bits of a half: of a
-    /// [field](Self::strided) of 32 bits with a stride of 8 bytes.
+    /// Bit 0 is the least significant one. Whole keys are moved. Sorts by at most 16 bits, and
+    /// those of keys of 8 and 16 bits with payload, take a short path if there are many records:
+    /// two passes by digits, which compare nothing. For keys of 64 bits, select bits of a half: of
+    /// a [field](Self::strided) of 32 bits with a stride of 8 bytes.
     ///
     /// Non-negative floats have the order of their bits as unsigned numbers. So the upper 16 bits
     /// of depths are often enough to draw in their order.
@@ -800,16 +801,14 @@ impl<'a> SortJob<'a, Segmented> {
             kind: PhantomData,
         }
     }
-}
 
-impl<'a> SortJob<'a, Segmented> {
     /// Sorts each of `count` segments of the first `len` structs by itself, by a custom comparator,
     /// in place. Stable.
     ///
     /// Segments are those of [`segmented`](SortJob::segmented), and structs and comparator those of
     /// [`by`](SortJob::by). All records are sorted by the comparator, and then by segment: it takes
-    /// the time of both sorts, and a composed record in [scratch memory](SortJob#scratch-memory) has
-    /// 16 bytes.
+    /// the time of both sorts, and a composed record in [scratch memory](SortJob#scratch-memory)
+    /// has 16 bytes.
     ///
     /// # Examples
     ///

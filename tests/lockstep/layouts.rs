@@ -416,8 +416,8 @@ fn cases() -> Vec<[usize; 8]> {
     covering.chain((0..product).map(case)).collect()
 }
 
-/// Structs of five words, by fields of more than 64 bits: two of these, and three parts of which the
-/// middle one has the most. Most records, some, or none are equal in the first part.
+/// Structs of six words, by fields of more than 64 bits: two of these, and three parts of which
+/// the middle one has the most. Most records, some, or none are equal in the first part.
 #[test]
 fn keys_of_several_parts_equal_the_cpu_and_have_no_finding() {
     use KeyType::{F64, I32, I64, U8, U16, U32, U64};

@@ -7,7 +7,7 @@ use wgpu_bcfsort::internals::job::{AsSpan, Bound, BufferSort};
 use wgpu_bcfsort::internals::merging::{MergeLayout, MergedValues, kernels::merges, record_merge};
 use wgpu_bcfsort::internals::planner::Planner;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
-use wgpu_bcfsort::internals::top_k::kernels::{CELLS, LONGEST};
+use wgpu_bcfsort::internals::top_k::kernels::{CELLS, LONGEST, Rounds};
 use wgpu_bcfsort::internals::top_k::{Segments, TopKLayout, record_top_k};
 use wgpu_bcfsort::{BufferRole, Error, KeyType};
 
@@ -172,6 +172,7 @@ pub(crate) fn top_k(planner: &Planner, job: TopK) -> Result<(Recording, Bindings
         bits: (key.bytes() < 4).then_some(key.bytes() as u32 * 8),
         low: bits.start,
         unused: 32 - used,
+        rounds: Rounds::of(planner.kind),
         output: first(BufferRole::Output),
         indices: first(BufferRole::Indices),
     };
