@@ -734,7 +734,8 @@ impl<'a> SortJob<'a> {
     /// It saves sorting the rest, which is moved all the same: of 2^24 records on an H200, the
     /// first 100 take 0.77 of the time of a whole sort with 32-bit keys, 0.74 with indices and 0.58
     /// with a comparator. Few records (up to [`Tuning::merged`](crate::Tuning::merged)) are sorted
-    /// as a whole, and so are all with an engine other than the sample sort.
+    /// as a whole, and so are keys of more than 64 bits, and all with an engine other than the
+    /// sample sort.
     ///
     /// With [`len_from`](Self::len_from), ranks beyond the count are left as they are.
     ///

@@ -401,6 +401,29 @@ fn slices_of_128_bits_are_sorted() {
     }
 }
 
+/// Few records differ in the first part, so those of a rank are found among many ties.
+#[test]
+fn some_ranks_of_keys_of_128_bits_are_in_order() {
+    let Some(gpu) = gpu() else { return };
+    let words: Vec<u64> = generate(&Spec::new(Pattern::Full, 100_000)).unwrap();
+    let key = |(i, &low): (usize, &u64)| u128::from(i as u64 % 100) << 64 | u128::from(low);
+    let keys: Vec<u128> = words.iter().enumerate().map(key).collect();
+    let mut expected = keys.clone();
+    expected.sort_unstable();
+    for ranks in [0..100, 0..1, 49_900..50_100, 70_000..70_000] {
+        let on_gpu = gpu.buffer(bytemuck::cast_slice(&keys));
+        let fields = Keys::fields(&on_gpu, 16, &KeyField::U128);
+        let job = SortJob::new(fields, keys.len() as u64);
+        let range = ranks.start as u64..ranks.end as u64;
+        run(gpu, &job.range(range));
+        let sorted: Vec<u128> = bytemuck::pod_collect_to_vec(&gpu.read(&on_gpu));
+        assert!(
+            sorted[ranks.clone()] == expected[ranks.clone()],
+            "{ranks:?}"
+        );
+    }
+}
+
 #[test]
 fn slices_of_structs_that_cannot_be_sorted_by_fields_are_refused() {
     let Some(gpu) = gpu() else { return };

@@ -982,7 +982,48 @@ fn comparisons(order: Order) -> Vec<Recording> {
         }
     }
     recordings.extend(others);
+    let heads = [Heads::OfKeys, Heads::OfSegments];
+    recordings.extend(heads.map(|heads| runs_of_rows(order, heads)));
     recordings
+}
+
+/// A sort of rows, and the runs among them: of all, or of those of one segment.
+fn runs_of_rows(order: Order, heads: Heads) -> Recording {
+    let (len, ..) = FOUND;
+    let layout = SortLayout {
+        structs: Some(ROWS),
+        segments: (heads == Heads::OfSegments).then_some(1),
+        found: Found {
+            runs: Some(Runs {
+                heads,
+                count_at: 1,
+                starts: Some(1),
+                lengths: Some(2),
+                keys: None,
+            }),
+            ..Found::default()
+        },
+        ..SortLayout::default()
+    };
+    let job = LayoutSort {
+        len,
+        key: KeyType::U32,
+        order,
+        layout: &layout,
+        ranks: None,
+        maps_keys: true,
+        counting: None,
+        limits: &LIMITS,
+    };
+    let mut recording = record_compared(&job, &comparator_stand_in(), &Tuning::cpu());
+    for (buffer, words) in [
+        (Buffer::RunCount, 2),
+        (Buffer::RunStarts, len + 1),
+        (Buffer::RunLengths, len + 2),
+    ] {
+        recording.reserve(buffer, u64::from(words) * 4);
+    }
+    recording
 }
 
 /// A sort of row indices in two levels, planned like those of [`sample_sorts`].
