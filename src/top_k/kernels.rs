@@ -55,7 +55,8 @@ impl Written {
 pub enum Rounds {
     /// Until few enough records are left: mostly one.
     Needed,
-    /// As many as there can be, for FXC.
+    /// All, also those with nothing left to do: FXC takes no barrier in a loop that workgroup memory
+    /// ends.
     All,
 }
 
