@@ -35,10 +35,10 @@ pub struct TopKLayout {
     pub low: u32,
     /// 32 minus the bits of a key that count, for keys of up to 32 bits.
     pub unused: u32,
-    /// The index of the first key in [`Buffer::Output`], if keys are written.
-    pub output: Option<u32>,
     /// The rounds that a workgroup runs.
     pub rounds: Rounds,
+    /// The index of the first key in [`Buffer::Output`], if keys are written.
+    pub output: Option<u32>,
     /// The first word of the indices in [`Buffer::Values`], if indices are written.
     pub indices: Option<u32>,
 }

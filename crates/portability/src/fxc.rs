@@ -64,10 +64,6 @@ impl Gate for FxcGate {
                  take the compact ones",
             );
         }
-        let too_large = exceeds_workgroup_memory(subject);
-        if too_large.is_some() {
-            return too_large;
-        }
         if subject.kernel.constant("IDLE_ROUNDS") == Some(0) {
             return Some("end loops by what is in workgroup memory: DX12 gets those of all rounds");
         }
@@ -79,7 +75,7 @@ impl Gate for FxcGate {
                  kernels that are taken by these alone",
             );
         }
-        None
+        exceeds_workgroup_memory(subject)
     }
 
     fn examine(&self, subject: &Subject) -> Result<(), String> {

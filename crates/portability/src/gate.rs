@@ -4,6 +4,9 @@ use bcfsort_testkit::recordings::dispatched;
 use std::collections::{BTreeMap, BTreeSet};
 use wgpu_bcfsort::internals::shader::Kernel;
 
+/// Direct3D's workgroup memory, and that of most devices.
+pub(crate) const DX12_WORKGROUP_BYTES: u32 = 32 << 10;
+
 /// A kernel for one key type, as the device receives it.
 pub(crate) struct Subject {
     pub(crate) kernel: Kernel,
@@ -53,10 +56,11 @@ impl Tiles {
         tiles.into_iter().flatten().copied()
     }
 
-    /// True if it has the largest tile that fits FXC and the workgroup memory of most devices.
+    /// True if it has the largest tile that DX12 has the memory for.
     fn is_largest(&self, kernel: &Kernel) -> bool {
-        const WORKGROUP_BYTES: u32 = 32 << 10;
-        let largest = self.like(kernel).rfind(|&bytes| bytes <= WORKGROUP_BYTES);
+        let largest = self
+            .like(kernel)
+            .rfind(|&bytes| bytes <= DX12_WORKGROUP_BYTES);
         !kernel.is("samplesort") || largest == Some(kernel.workgroup_bytes())
     }
 

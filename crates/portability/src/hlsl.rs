@@ -1,6 +1,6 @@
 //! HLSL, as naga writes it for wgpu's DX12 backend.
 
-use crate::gate::Subject;
+use crate::gate::{DX12_WORKGROUP_BYTES, Subject};
 use naga::back::hlsl;
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::mergesort::kernels::distribute;
@@ -11,8 +11,7 @@ pub(crate) const ENTRY: &str = "main";
 
 /// Says so if a kernel uses more workgroup memory than Direct3D gives.
 pub(crate) fn exceeds_workgroup_memory(subject: &Subject) -> Option<&'static str> {
-    const MOST: u32 = 32 << 10;
-    (subject.kernel.workgroup_bytes() > MOST)
+    (subject.kernel.workgroup_bytes() > DX12_WORKGROUP_BYTES)
         .then_some("use more workgroup memory than DX12 has, so its sorts take smaller tiles")
 }
 

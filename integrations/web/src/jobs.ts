@@ -59,7 +59,6 @@ interface Compared extends Without<FoundPart> {
   type?: undefined;
   field?: undefined;
   bits?: undefined;
-  segments?: undefined;
 }
 
 /** Where sorted keys are written: without either part, in place. */

@@ -310,6 +310,14 @@ export async function jobs() {
   sort.run();
   await expect(structs, [2, 0.5, 1, -9, 0, 9], 'a comparator', Float32Array);
 
+  const points = buffers.upload(Float32Array.of(1, 0, 2, 1, 3, 2, 4, 3, 5, 4));
+  const twoSegments = { offsets: buffers.upload(Uint32Array.of(0, 2)), count: 2 };
+  const within = await sorter.prepare({
+    keys: points, length: 5, comparator, segments: twoSegments,
+  });
+  within.run();
+  await expect(points, [2, 1, 1, 0, 5, 4, 4, 3, 3, 2], 'a comparator in segments', Float32Array);
+
   // The upper halves of 1, -2 and 0.5 as f32.
   keys = buffers.upload(Uint16Array.of(0x3f80, 0xc000, 0x3f00));
   await run({ keys, type: 'bf16', length: 3 });

@@ -27,6 +27,7 @@ export const jobs: SortJob[] = [
   { keys, type, length: 8, sorted: true, indices, runs: { count: keys } },
   // @ts-expect-error: both
   { keys, type, length: 8, unique: { keys, count: indices }, runs: { count: indices } },
+  { keys, comparator, length: 16, segments: { offsets: indices, count: 2 } },
   // @ts-expect-error: no runs by a comparator
   { keys, comparator, length: 8, runs: { count: indices } },
   // @ts-expect-error: not all keys are in order

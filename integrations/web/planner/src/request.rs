@@ -367,9 +367,9 @@ impl Job {
         if comparator.is_some() && self.bits.is_some() {
             return invalid("a job with a comparator has no bits");
         }
-        // A comparator or a range of each segment would need another sort.
-        if self.segments.is_some() && (comparator.is_some() || self.range.is_some()) {
-            return invalid("segments combine with none of comparator, range and top");
+        // A range of each segment would need another sort.
+        if self.segments.is_some() && self.range.is_some() {
+            return invalid("segments combine with neither range nor top");
         }
         let output = match (self.output, self.keep_keys) {
             (Some(_), true) => return invalid("a job has either keepKeys or output"),
