@@ -109,6 +109,9 @@ pub trait RecordFormat: Sync {
     /// Stable: records with equal keys keep their order. The contents of `records` are unspecified
     /// afterwards.
     ///
+    /// It may leave out a record whose key an earlier one of the same sort has. Then merges have
+    /// less to read, and records with equal keys that are left are neighbours in the result.
+    ///
     /// # Errors
     ///
     /// Those of the sort, and any error of `take`, which ends the sort.

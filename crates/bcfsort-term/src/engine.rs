@@ -405,13 +405,14 @@ fn sort_in_parallel<T: SortKey>(keys: &mut [T], order: Order) {
 
 fn argsort_in_parallel(keys: &[u64]) -> Vec<u32> {
     // Sorting the keys beside their indices is faster than looking a key up in each comparison.
-    let mut pairs: Vec<(u64, u32)> = keys.iter().copied().zip(0..).collect();
+    let indices = 0..keys.len() as u32;
+    let mut pairs: Vec<(u64, u32)> = keys.par_iter().copied().zip(indices).collect();
     if rayon::current_num_threads() == 1 {
         pairs.sort_unstable();
     } else {
         pairs.par_sort_unstable();
     }
-    pairs.into_iter().map(|(_, index)| index).collect()
+    pairs.into_par_iter().map(|(_, index)| index).collect()
 }
 
 fn sort_mapped<B: SortKey>(keys: &mut [B], order: Order, map: impl Fn(B) -> B + Sync) {

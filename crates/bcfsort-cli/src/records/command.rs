@@ -16,7 +16,7 @@ use bcfsort_term::notice::{self, Progress};
 use bcfsort_term::timings;
 use std::path::Path;
 use std::time::Instant;
-use wgpu_bcfsort::{ExternalSorter, RecordFormat};
+use wgpu_bcfsort::ExternalSorter;
 
 /// A sort of a file of records.
 pub(crate) struct Job<'a> {
@@ -45,38 +45,47 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
     }
     let directory = job.memory.directory(output.directory());
     let (layout, header) = job.plan.open(&mut reader, memory)?;
-    let records = Records::new(&*layout, job.choose);
+    // A verifier wants all records.
+    let leaves_out = job.unique && !job.checks.verify;
+    let records = Records::new(&*layout, leaves_out, job.choose);
     let mut sorter = ExternalSorter::new(&records, memory, &directory);
     let mut reading = Reading {
         reader,
         layout: &*layout,
         verifier: job.checks.verify.then(|| Verifier::new(&*layout)),
         budget: sorter.chunk_bytes(),
+        count: job.checks.timings.then_some(0),
     };
     let mut progress = Progress::new(job.quiet);
+    let mut chunks = 0;
     if let Some(first) = reading.next()? {
-        push_all(&mut sorter, first, &mut reading, &directory, &mut progress)?;
+        chunks = push_all(&mut sorter, first, &mut reading, &directory, &mut progress)?;
     }
 
-    let (mut verifier, reader) = (reading.verifier, reading.reader);
-    let mut unique = job.unique.then(|| Neighbours::new(&*layout));
+    let (mut verifier, reader, count) = (reading.verifier, reading.reader, reading.count);
+    // The sort of all has left out all repeats, and counted the others.
+    let has_left_out = leaves_out && chunks == 1;
+    let mut unique = (job.unique && !has_left_out).then(|| Neighbours::new(&*layout));
     let mut writing = Writing::new(output, &reader, header, job.unique, &directory)?;
     let all = reader.position();
-    let (mut count, mut taken) = (0, 0);
+    let mut taken = 0;
     let mut take = |block: &[u8]| {
         taken += block.len() as u64;
-        progress.bytes("writing", taken, Some(all));
-        if job.checks.timings {
-            count += records.count(block) as u64;
-        }
+        progress.bytes("writing", taken, (!leaves_out).then_some(all));
         if let Some(verifier) = &mut verifier {
             verifier.write(block)?;
+        }
+        if has_left_out {
+            return writing.put(block, 0);
         }
         writing.take(block, unique.as_mut())
     };
     sorter.finish(&mut take).map_err(external::fault)?;
     if let Some(verifier) = &verifier {
         verifier.finish()?;
+    }
+    if has_left_out {
+        writing.count(records.kept());
     }
     let (output, written) = writing.finish(&reader)?;
     output.commit_last()?;
@@ -92,7 +101,7 @@ pub(crate) fn sort(job: Job) -> Result<(), Fault> {
             "verified: {count} records, sorted, the same as in the input{written}"
         ));
     }
-    if job.checks.timings {
+    if let Some(count) = count {
         let written = job.unique.then_some(written);
         let report = records.report(count, written) + &timings::total(count, started.elapsed());
         notice::say_lines(&report);
@@ -107,6 +116,8 @@ struct Reading<'a> {
     verifier: Option<Verifier<'a>>,
     /// Bytes of memory for a chunk.
     budget: u64,
+    /// The number of records so far, if it is wanted.
+    count: Option<u64>,
 }
 
 impl Chunks<u8> for Reading<'_> {
@@ -114,6 +125,9 @@ impl Chunks<u8> for Reading<'_> {
         let chunk = self.reader.next(self.layout, self.budget)?;
         if let (Some(verifier), Some(chunk)) = (&mut self.verifier, &chunk) {
             verifier.read(chunk);
+        }
+        if let (Some(count), Some(chunk)) = (&mut self.count, &chunk) {
+            *count += self.layout.count(chunk) as u64;
         }
         Ok(chunk)
     }

@@ -41,7 +41,7 @@ pub(crate) fn merge(job: Job) -> Result<(), Fault> {
     }
     let directory = job.memory.directory(output.directory());
     let (layout, header) = job.plan.open(&mut reader, memory)?;
-    let records = Records::new(&*layout, &|_| Ok(Contender::cpu()));
+    let records = Records::new(&*layout, false, &|_| Ok(Contender::cpu()));
     let mut files = Apart {
         first: Some(reader.apart()),
         reader,

@@ -1,5 +1,6 @@
 //! Reads files in chunks of whole records.
 
+use super::lines::count_lines;
 use super::{Bounds, Layout, Records};
 use crate::input::{Input, Inputs};
 use crate::spool::Part;
@@ -423,7 +424,7 @@ impl ChunkReader {
             return None;
         }
         if let (Some(line_end), of_file @ [_, ..]) = (layout.line_end(), &chunk[base..]) {
-            self.lines += memchr_iter(line_end, of_file).count() as u64;
+            self.lines += count_lines(of_file, line_end) as u64;
             self.crlf = of_file.ends_with(b"\r\n");
         }
         Some(chunk)

@@ -5,6 +5,8 @@ use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::timings::Timings;
 use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::{KeyType, RecordFormat};
@@ -18,6 +20,13 @@ const LEAST_PIECE: usize = 1 << 14;
 const SMALL_RUN: usize = 1 << 12;
 const SMALL_BYTES: usize = 1 << 20;
 
+/// In place of the index of a record that is left out. No chunk has as many records.
+const LEFT_OUT: u32 = u32::MAX;
+
+/// Records in the order of their prefixes that one thread sorts at a time: those of a run, or of
+/// several. The caches hold what is read of so many.
+const SORTED: usize = 1 << 10;
+
 /// How often a run is split before its keys are kept, whatever their size: keys that begin with
 /// each other could be split very often.
 const MAX_DEPTH: u32 = 16;
@@ -25,11 +34,15 @@ const MAX_DEPTH: u32 = 16;
 /// Records in memory, sorted by a GPU engine or the CPU.
 pub(crate) struct Records<'a> {
     layout: &'a dyn Layout,
+    /// Leaves out records whose key an earlier one of the same sort has.
+    unique: bool,
     /// Opens what sorts, for the number of records.
     choose: &'a Choose<'a>,
     contender: OnceLock<Contender>,
     /// The time of all sorts of keys.
     sorting: Mutex<Duration>,
+    /// The number of records of all sorts that were not left out.
+    kept: AtomicU64,
 }
 
 /// Opens the sorter for a number of records.
@@ -37,12 +50,14 @@ pub(crate) type Choose<'a> = dyn Fn(u64) -> Result<Contender, Fault> + Sync + 'a
 
 impl<'a> Records<'a> {
     /// The first sort decides by its number of records what sorts all.
-    pub(crate) fn new(layout: &'a dyn Layout, choose: &'a Choose<'a>) -> Self {
+    pub(crate) fn new(layout: &'a dyn Layout, unique: bool, choose: &'a Choose<'a>) -> Self {
         Self {
             layout,
+            unique,
             choose,
             contender: OnceLock::new(),
             sorting: Mutex::default(),
+            kept: AtomicU64::new(0),
         }
     }
 
@@ -62,6 +77,11 @@ impl<'a> Records<'a> {
         )
     }
 
+    /// The number of records that all sorts passed on.
+    pub(super) fn kept(&self) -> u64 {
+        self.kept.load(Relaxed)
+    }
+
     fn contender(&self, count: usize) -> Result<&Contender, Fault> {
         if let Some(contender) = self.contender.get() {
             return Ok(contender);
@@ -70,26 +90,65 @@ impl<'a> Records<'a> {
         Ok(self.contender.get_or_init(|| contender))
     }
 
-    /// The order of the records.
+    /// The order of the records, or of those that are not left out.
     fn order(&self, bytes: &[u8], bounds: &Bounds) -> Result<Vec<u32>, Fault> {
         let (prefixes, exact) = self.layout.prefixes(bytes, bounds);
         let contender = self.contender(bounds.len())?;
         let started = Instant::now();
         let mut order = contender.argsort(&prefixes)?;
-        if !exact {
-            let prefix = |index: u32| prefixes[index as usize];
+        if !exact || self.unique {
+            let sorted = order.par_iter().map(|&index| prefixes[index as usize]);
+            let sorted: Vec<u64> = sorted.collect();
+            drop(prefixes);
             let runs = Runs {
                 layout: self.layout,
                 bytes,
                 bounds,
+                unique: self.unique,
             };
-            order
-                .par_chunk_by_mut(|&a, &b| prefix(a) == prefix(b))
-                .filter(|run| run.len() > 1)
-                .for_each_init(Keys::default, |keys, run| runs.sort(run, keys, 0));
+            let kept = runs.sort_all(&mut order, &sorted, exact);
+            if self.unique {
+                order = kept.concat();
+            }
         }
         *self.sorting.lock().unwrap_or_else(PoisonError::into_inner) += started.elapsed();
         Ok(order)
+    }
+}
+
+/// The end of the first group of whole runs of these sorted prefixes.
+fn whole_runs(prefixes: &[u64]) -> usize {
+    let mut pairs = prefixes.get(SORTED - 1..).unwrap_or_default().windows(2);
+    let more = pairs.position(|pair| pair[0] != pair[1]);
+    more.map_or(prefixes.len(), |more| SORTED + more)
+}
+
+/// Where sorted prefixes are equal, two or more.
+fn runs(prefixes: &[u64]) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
+    let runs = prefixes.chunk_by(|a, b| a == b).map(move |run| {
+        end += run.len();
+        end - run.len()..end
+    });
+    runs.filter(|run| run.len() > 1)
+}
+
+/// Moves the records that are not left out to the front.
+fn kept(order: &mut [u32]) -> &[u32] {
+    let mut count = 0;
+    // Without a branch, which would be predicted wrongly half of the time.
+    for at in 0..order.len() {
+        let index = order[at];
+        order[count] = index;
+        count += usize::from(index != LEFT_OUT);
+    }
+    &order[..count]
+}
+
+/// Leaves out all records of a run but the first one.
+fn leave_out_all_but_first(run: &mut [u32]) {
+    if let [_, others @ ..] = run {
+        others.fill(LEFT_OUT);
     }
 }
 
@@ -98,6 +157,8 @@ struct Runs<'a> {
     layout: &'a dyn Layout,
     bytes: &'a [u8],
     bounds: &'a Bounds,
+    /// Leaves out all but the first of equal keys.
+    unique: bool,
 }
 
 /// The keys of a run, one after the other.
@@ -120,6 +181,46 @@ struct Entry {
 impl Runs<'_> {
     fn record(&self, index: u32) -> &[u8] {
         &self.bytes[self.bounds.range(index as usize)]
+    }
+
+    /// Sorts the records whose prefixes are equal, unless these are exact. Returns the order, without
+    /// those that are left out, in parts.
+    fn sort_all<'o>(
+        &self,
+        mut order: &'o mut [u32],
+        mut prefixes: &[u64],
+        exact: bool,
+    ) -> Vec<&'o [u32]> {
+        let mut groups = Vec::with_capacity(order.len() / SORTED + 1);
+        while !order.is_empty() {
+            let end = whole_runs(prefixes);
+            let (group, others) = order.split_at_mut(end);
+            let (own, behind) = prefixes.split_at(end);
+            groups.push((group, own));
+            (order, prefixes) = (others, behind);
+        }
+        let groups = groups.into_par_iter();
+        let sorted = groups.map_init(Keys::default, |keys, (group, prefixes)| {
+            if !exact {
+                // The records lie anywhere: so many loads are under way at once.
+                let records = runs(prefixes).flat_map(|run| &group[run]);
+                let touched = records.fold(0, |bytes, &index| bytes ^ self.touched(index));
+                std::hint::black_box(touched);
+                runs(prefixes).for_each(|run| self.sort(&mut group[run], keys, 0));
+            } else if self.unique {
+                runs(prefixes).for_each(|run| leave_out_all_but_first(&mut group[run]));
+            }
+            if self.unique { kept(group) } else { group }
+        });
+        sorted.collect()
+    }
+
+    /// Reads a record's first and last byte.
+    fn touched(&self, index: u32) -> u8 {
+        match self.record(index) {
+            [first, .., last] => first ^ last,
+            _ => 0,
+        }
     }
 
     /// Makes the key of a record in `key`.
@@ -174,14 +275,21 @@ impl Runs<'_> {
         } else {
             entries.par_sort_unstable_by(compare);
         }
+        let mut before = None;
         for (index, entry) in run.iter_mut().zip(entries) {
-            *index = entry.index;
+            let key = (entry.word, &bytes[entry.start..entry.end]);
+            let is_left_out = self.unique && before == Some(key);
+            *index = if is_left_out { LEFT_OUT } else { entry.index };
+            before = Some(key);
         }
     }
 
     /// Sorts a run by the 64 bits behind what all keys begin with, then what is equal in these.
     fn split(&self, run: &mut [u32], depth: u32) {
         let Some(common) = self.common(run) else {
+            if self.unique {
+                leave_out_all_but_first(run);
+            }
             return;
         };
         let mut words: Vec<(u64, u8, u32)> = run
@@ -203,6 +311,8 @@ impl Runs<'_> {
             }
             if words.len() > 1 && words[0].1 == 9 {
                 equal.push(run);
+            } else if self.unique {
+                leave_out_all_but_first(run);
             }
         }
         drop(words);
@@ -241,7 +351,8 @@ impl RecordFormat for Records<'_> {
     type Key = Vec<u8>;
     type Error = Fault;
 
-    /// A prefix, an end and an index of each record, and a copy of prefix and index in the sort.
+    /// A prefix, an end and an index of each record, and a copy of prefix and index in the sort; and
+    /// after it a copy of the prefix.
     const OVERHEAD: usize = 36;
 
     fn sort(
@@ -251,6 +362,7 @@ impl RecordFormat for Records<'_> {
     ) -> Result<(), Fault> {
         let bounds = self.layout.bounds(records);
         let order = self.order(records, &bounds)?;
+        self.kept.fetch_add(order.len() as u64, Relaxed);
         gather(records, &bounds, &order, take)
     }
 

@@ -53,9 +53,10 @@ fn options<T: clap::Args>(line: &str) -> T {
     T::from_arg_matches(&matches).expect(line)
 }
 
-/// A header and the sorted chunks of at most `budget` bytes.
+/// A header and the sorted chunks of at most `budget` bytes; with `unique`, the first of equal
+/// records in each.
 fn sorted_chunks(
-    kind: RecordKind,
+    (kind, unique): (RecordKind, bool),
     line: &str,
     reverse: bool,
     input: &[u8],
@@ -66,7 +67,7 @@ fn sorted_chunks(
     let plan = options.plan(kind, reverse).map_err(message)?;
     let mut reader = ChunkReader::of_stream("file", Cursor::new(input.to_vec()));
     let (layout, header) = plan.open(&mut reader, budget).map_err(message)?;
-    let records = Records::new(&*layout, &|_| Ok(Contender::cpu()));
+    let records = Records::new(&*layout, unique, &|_| Ok(Contender::cpu()));
     let mut chunks = Vec::new();
     while let Some(mut chunk) = reader.next(&*layout, budget).map_err(message)? {
         let taken = chunk.len() + layout.count(&chunk) * Records::OVERHEAD;
@@ -83,7 +84,7 @@ fn sorted_chunks(
 }
 
 fn sorted(kind: RecordKind, line: &str, reverse: bool, input: &[u8]) -> Result<Vec<u8>, String> {
-    let (mut all, chunks) = sorted_chunks(kind, line, reverse, input, 1 << 30)?;
+    let (mut all, chunks) = sorted_chunks((kind, false), line, reverse, input, 1 << 30)?;
     all.extend(chunks.concat());
     Ok(all)
 }
@@ -130,13 +131,35 @@ mod gnu {
     fn compare(line: &str, input: &str) {
         let reverse = line.ends_with(" -r");
         let ours = line.strip_suffix(" -r").unwrap_or(line);
-        let result = sorted(RecordKind::Lines, ours, reverse, input.as_bytes()).expect(line);
-        let expected = sort(line, input.as_bytes());
-        assert_eq!(
-            String::from_utf8_lossy(&result),
-            String::from_utf8_lossy(&expected),
-            "{line} of {input:?}"
-        );
+        for unique in [false, true] {
+            let kind = (RecordKind::Lines, unique);
+            let (_, chunks) =
+                sorted_chunks(kind, ours, reverse, input.as_bytes(), 1 << 30).expect(line);
+            let options = if unique {
+                format!("{line} -u")
+            } else {
+                line.to_owned()
+            };
+            let expected = sort(&options, input.as_bytes());
+            assert_eq!(
+                String::from_utf8_lossy(&chunks.concat()),
+                String::from_utf8_lossy(&expected),
+                "{options} of {input:?}"
+            );
+        }
+    }
+
+    /// More than are sorted with their keys beside them.
+    #[test]
+    fn many_lines_that_begin_alike_are_in_the_order_of_gnu_sort() {
+        let begin = "the same beginning ".repeat(3);
+        for different in [1, 3000, u32::MAX] {
+            let line = |i: u32| format!("{begin}{}\n", i.wrapping_mul(0x9e37_79b9) % different);
+            let input: String = (0..20_000).map(line).collect();
+            for options in ["", " -r", "-k2,2 -k4n"] {
+                compare(options, &input);
+            }
+        }
     }
 
     #[test]
@@ -273,7 +296,7 @@ fn chunks_hold_whole_records_within_their_budget() {
     for (kind, line, input) in cases {
         let whole = sorted(kind, line, false, input).expect(line);
         for budget in [100, 1000, 5000, 100_000] {
-            let (_, chunks) = sorted_chunks(kind, line, false, input, budget).expect(line);
+            let (_, chunks) = sorted_chunks((kind, false), line, false, input, budget).expect(line);
             assert!(chunks.len() > 1 || budget == 100_000, "{line} {budget}");
             let again = sorted(kind, line, false, &chunks.concat()).expect(line);
             assert_eq!(again.len(), input.len(), "{line} {budget}");
@@ -286,7 +309,7 @@ fn chunks_hold_whole_records_within_their_budget() {
 #[test]
 fn a_record_that_no_chunk_can_hold_is_an_error() {
     let input = format!("short\n{}\n", "x".repeat(300));
-    let result = sorted_chunks(RecordKind::Lines, "", false, input.as_bytes(), 200);
+    let result = sorted_chunks((RecordKind::Lines, false), "", false, input.as_bytes(), 200);
     assert_eq!(
         result.err().as_deref(),
         Some(
@@ -324,7 +347,7 @@ fn a_format_finds_counts_and_splits_its_records() {
         let mut reader = ChunkReader::of_stream("file", Cursor::new(Vec::new()));
         let plan = options::<RecordArgs>(line).plan(kind, false).expect(line);
         let (layout, _) = plan.open(&mut reader, 1000).expect(line);
-        let records = Records::new(&*layout, &|_| Ok(Contender::cpu()));
+        let records = Records::new(&*layout, false, &|_| Ok(Contender::cpu()));
         let bounds = layout.bounds(&bytes);
         let count = bounds.len();
         assert_eq!((count, bounds.end(count)), (300, bytes.len()), "{line}");

@@ -57,6 +57,11 @@ impl Writing {
         }
     }
 
+    /// Counts records that were put with a count of 0.
+    pub(super) const fn count(&mut self, records: u64) {
+        self.records += records;
+    }
+
     /// Writes those `count` of the next records that are kept.
     pub(super) fn put(&mut self, kept: &[u8], count: u64) -> Result<(), Fault> {
         self.records += count;
