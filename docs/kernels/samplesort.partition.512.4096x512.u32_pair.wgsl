@@ -423,8 +423,8 @@ fn scan_cell(i: u32) -> u32 {
     return i + i / SCAN_LINE;
 }
 
-// The sum of the values of the lanes before this one. All lanes must call it. Until the words change,
-// that of lane i is at `scan_cell(i)`.
+// The sum of the values of the lanes before this one. All lanes must call it. Until the words
+// change, that of lane i is at `scan_cell(i)`.
 fn exclusive_sum(lane: u32, value: Summand) -> Summand {
     workgroupBarrier();
     if lane < VALUES {
