@@ -203,7 +203,8 @@ fn bits_that_cannot_be_selected_are_refused() {
 /// The same in segments.
 fn check_segments_of_fields(
     gpu: &Gpu,
-    (rows, codes): (&[[u32; 4]], &dyn Fn(&[u32; 4]) -> Vec<u64>),
+    rows: &[[u32; 4]],
+    codes: impl Fn(&[u32; 4]) -> Vec<u64>,
     fields: &[KeyField],
     order: Order,
 ) {
@@ -267,7 +268,7 @@ fn check_fields(gpu: &Gpu, fields: &[Listed], order: Order) {
     let keys = || Keys::fields(&on_gpu, 16, &fields);
     let [indices, starts] = [(); 2].map(|()| gpu.buffer(&vec![0; len]));
     let count = gpu.buffer(&[0]);
-    check_segments_of_fields(gpu, (&rows, &codes), &fields, order);
+    check_segments_of_fields(gpu, &rows, codes, &fields, order);
     let argsort = || SortJob::argsort(keys(), &indices, len as u64).order(order);
     let sorted =
         |order: &[u32]| -> Vec<u32> { order.iter().flat_map(|&i| rows[i as usize]).collect() };

@@ -198,11 +198,14 @@ impl Case {
         let mask = u64::MAX >> (64 - bits);
         let found = self.layout.found;
         let codes: Vec<u64> = sorted.iter().map(|&key| self.code(key)).collect();
-        let is_head = |&i: &u32| match found.runs.map(|runs| runs.heads) {
-            Some(Heads::OfFlags) => sorted[i as usize] != 0,
-            _ => {
-                let segment = |i| segment_of(&self.layout, i);
-                i == 0 || codes[i as usize] != codes[i as usize - 1] || segment(i) != segment(i - 1)
+        let of_flags = found.runs.map(|runs| runs.heads) == Some(Heads::OfFlags);
+        let segment = |i| segment_of(&self.layout, i);
+        let differs = |i: u32| codes[i as usize] != codes[i as usize - 1];
+        let is_head = |&i: &u32| {
+            if of_flags {
+                sorted[i as usize] != 0
+            } else {
+                i == 0 || differs(i) || segment(i) != segment(i - 1)
             }
         };
         let starts: Vec<u32> = (0..len).filter(is_head).collect();
