@@ -298,6 +298,9 @@ pub enum Error {
     /// Rust type. The text has the reason with line and column, and quotes the line below.
     #[error("comparator: {0}")]
     Comparator(String),
+    /// A [`Predicate`](crate::Predicate) was refused, as a comparator is.
+    #[error("predicate: {0}")]
+    Predicate(String),
     /// An option is outside its range.
     #[non_exhaustive]
     #[error("option {name} is {value}, but must be {allowed}")]

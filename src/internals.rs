@@ -51,10 +51,10 @@ pub mod top_k {
     pub use crate::top_k::*;
 }
 
-use crate::comparator::Comparator;
 use crate::error::Error;
 #[cfg(feature = "gpu")]
 use crate::prefix_sums::PreparedPrefixSums;
+use crate::row_function::{Comparator, Predicate, Role, RowFunction};
 use crate::shader::Kernel;
 #[cfg(feature = "gpu")]
 use crate::sorter::PreparedSort;
@@ -111,13 +111,25 @@ pub fn layout_entries(assembled: &shader::Assembled) -> Vec<wgpu::BindGroupLayou
 /// A stand-in for a user's comparator where all kernels are enumerated.
 #[must_use]
 pub fn comparator_stand_in() -> Comparator {
-    Comparator::stand_in()
+    RowFunction::stand_in(Role::Comparator).into()
 }
 
-/// A comparator's renamed text, as in kernels: `user_row` and `user_precedes`.
+/// A stand-in for a user's predicate.
 #[must_use]
-pub fn comparator_text(comparator: &Comparator) -> &str {
-    comparator.text()
+pub fn predicate_stand_in() -> Predicate {
+    RowFunction::stand_in(Role::Predicate).into()
+}
+
+/// The function of a comparator, as recordings have it.
+#[must_use]
+pub fn function_of(comparator: &Comparator) -> &RowFunction {
+    comparator.function()
+}
+
+/// The renamed text of a function, as in kernels: `user_row`, and `user_precedes` or `user_keeps`.
+#[must_use]
+pub fn text_of(custom: &RowFunction) -> &str {
+    custom.text()
 }
 
 /// The executor's error for a kernel that cannot run.

@@ -1,11 +1,11 @@
 //! One sort of buffers, in numbers: which ranges hold keys and payload, and what comes out. It is
 //! independent of graphics APIs: a range is of any type that knows its bytes.
 
-use crate::comparator::Comparator;
 use crate::error::{BufferRole, Error};
 use crate::key::KeyType;
 use crate::layout::{self, Column, Heads, Output, SortLayout, Structs};
 use crate::order::Order;
+use crate::row_function::{Comparator, Predicate};
 use std::ops::Range;
 
 /// Payload buffers that a sort may have.
@@ -121,6 +121,8 @@ pub struct BufferSort<R> {
     pub order: Order,
     /// What compares structs in place of a key.
     pub comparator: Option<Comparator>,
+    /// What tells which rows are kept, for [`Heads::OfPredicate`].
+    pub predicate: Option<Predicate>,
     /// Where sorted keys or structs are written.
     pub output: Destination<R>,
     /// Where indices are written.
@@ -374,6 +376,7 @@ impl<R> BufferSort<R> {
             len,
             order: Order::Ascending,
             comparator: None,
+            predicate: None,
             output: Destination::InPlace,
             indices: None,
             payload: Vec::new(),
@@ -449,7 +452,7 @@ impl<R: AsSpan> BufferSort<R> {
                 .collect::<Result<_, _>>()?;
         } else if let Some(field) = self.field {
             check_field(self.key, field)?;
-            if self.comparator.is_some() {
+            if self.comparator.is_some() || self.predicate.is_some() {
                 range.span().first_unit(BufferRole::Keys, ALIGNMENT)?;
             }
             let key_bytes = key.bytes() as u32;

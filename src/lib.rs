@@ -115,7 +115,6 @@ struct Readme;
 struct Guide;
 
 mod at_once;
-mod comparator;
 mod device;
 mod engine;
 mod error;
@@ -140,6 +139,7 @@ mod planner;
 mod prefix_sums;
 mod radixsort;
 mod recording;
+mod row_function;
 mod samplesort;
 mod scan;
 mod shader;
@@ -147,9 +147,6 @@ mod shader;
 mod sorter;
 mod top_k;
 
-#[doc(hidden)]
-pub use comparator::FieldOf;
-pub use comparator::{Comparator, Members, WideKey};
 pub use engine::Engine;
 pub use error::{BufferRole, Error};
 #[cfg(all(feature = "external", any(unix, windows)))]
@@ -168,6 +165,9 @@ pub use names::UnknownName;
 pub use options::Options;
 pub use order::Order;
 pub use recording::Phase;
+#[doc(hidden)]
+pub use row_function::FieldOf;
+pub use row_function::{Comparator, Members, Predicate, WideKey};
 pub use samplesort::Tuning;
 #[cfg(feature = "gpu")]
 pub use scan::ScanJob;

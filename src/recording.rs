@@ -1,10 +1,10 @@
 //! A sort, or prefix sums, as a list of dispatches. It is independent of graphics APIs: `gpu`
 //! encodes it into a command encoder; anything else that can run WGSL may run it, too.
 
-use crate::comparator::Comparator;
 use crate::error::{BufferRole, Error};
 use crate::key::KeyType;
 use crate::order::Order;
+use crate::row_function::RowFunction;
 use crate::shader::{Kernel, PARAMETER_BLOCK, Parameters};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -466,8 +466,8 @@ pub struct Recording {
     pub order: Order,
     /// The values that move with the keys: payload, or indices to gather payload by.
     pub payload: PayloadKind,
-    /// The custom comparator, if any. Keys are then the indices of rows.
-    pub comparator: Option<Comparator>,
+    /// The custom function of rows, if any. With a comparator, keys are the indices of rows.
+    pub custom: Option<RowFunction>,
     /// The ranks that must be in order, or `None` for all.
     pub selected: Option<Range<u32>>,
     /// The dispatches. Each sees the results of the ones before it.
@@ -491,7 +491,7 @@ impl Recording {
             bits: key.words() * 32,
             order,
             payload: PayloadKind::None,
-            comparator: None,
+            custom: None,
             selected: None,
             steps: Vec::new(),
             buffers: BTreeMap::new(),

@@ -122,3 +122,21 @@ fn heads_from(first: u32) -> u32 {
     }
     return found;
 }
+
+// ---- of_predicate
+
+// Each record whose row the predicate keeps.
+
+@group(0) @binding(10) var<storage, read> tested_rows: array<user_row>;
+
+// The heads among 8 records, LANES apart from number `first` on: a bit for each.
+fn heads_from(first: u32) -> u32 {
+    var found = 0u;
+    for (var j = 0u; j < 8u; j++) {
+        let i = first + j * LANES;
+        if i < params.len {
+            found |= u32(user_keeps(tested_rows[i])) << j;
+        }
+    }
+    return found;
+}

@@ -6,9 +6,9 @@
 
 use super::faults::{check_not_lost, scoped};
 use crate::at_once::for_each_at_once;
-use crate::comparator::Comparator;
 use crate::error::Error;
 use crate::recording::Recording;
+use crate::row_function::RowFunction;
 use crate::shader::Kernel;
 use crate::shader::{Access, Assembled, Binding};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub(crate) struct Compiled {
 }
 
 /// A kernel and its custom comparator, if it has one.
-type PipelineKey = (Kernel, Option<Comparator>);
+type PipelineKey = (Kernel, Option<RowFunction>);
 
 /// The pipeline of one kernel, `None` until it is compiled.
 type Cell = Arc<Mutex<Option<Arc<Compiled>>>>;
@@ -56,14 +56,14 @@ impl Pipelines {
         recording: &Recording,
     ) -> Result<Vec<Arc<Compiled>>, Error> {
         let kernels: Vec<_> = recording.steps.iter().map(|step| &step.kernel).collect();
-        self.get_all(device, &kernels, recording.comparator.as_ref())
+        self.get_all(device, &kernels, recording.custom.as_ref())
     }
 
     fn get_all(
         &self,
         device: &wgpu::Device,
         kernels: &[&Kernel],
-        comparator: Option<&Comparator>,
+        custom: Option<&RowFunction>,
     ) -> Result<Vec<Arc<Compiled>>, Error> {
         // Many steps share few kernels.
         let mut distinct: Vec<&Kernel> = Vec::new();
@@ -82,9 +82,9 @@ impl Pipelines {
         let wanted: Vec<_> = {
             let mut cells = lock(&self.cells);
             let keys = distinct.iter().map(|&kernel| {
-                // All other kernels are independent of the comparator.
-                let comparator = comparator.filter(|_| kernel.compares_rows());
-                (kernel.clone(), comparator.cloned())
+                // All other kernels are independent of the custom function.
+                let custom = custom.filter(|_| kernel.role().is_some());
+                (kernel.clone(), custom.cloned())
             });
             keys.map(|key| {
                 let cell = cells.entry(key.clone()).or_default();
@@ -110,14 +110,14 @@ impl Pipelines {
     fn get(
         &self,
         device: &wgpu::Device,
-        (kernel, comparator): &PipelineKey,
+        (kernel, custom): &PipelineKey,
         cell: &Cell,
     ) -> Result<Arc<Compiled>, Error> {
         let mut cell = lock(cell);
         if let Some(found) = &*cell {
             return Ok(found.clone());
         }
-        let made = compile(device, kernel, comparator.as_ref(), self.cache.as_ref())?;
+        let made = compile(device, kernel, custom.as_ref(), self.cache.as_ref())?;
         Ok(cell.insert(Arc::new(made)).clone())
     }
 }
@@ -183,10 +183,10 @@ pub(crate) fn layout_entries(assembled: &Assembled) -> Vec<wgpu::BindGroupLayout
 fn compile(
     device: &wgpu::Device,
     kernel: &Kernel,
-    comparator: Option<&Comparator>,
+    custom: Option<&RowFunction>,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<Compiled, Error> {
-    let (assembled, module) = kernel.parse(comparator)?;
+    let (assembled, module) = kernel.parse(custom)?;
     check_fits(kernel, &assembled, &device.limits())?;
     let label = kernel.label();
     log::debug!("compiling {label}");
@@ -203,16 +203,16 @@ fn compile(
             source,
         };
         let mut checks = wgpu::ShaderRuntimeChecks::unchecked();
-        if kernel.compares_rows() {
+        if kernel.role().is_some() {
             checks = wgpu::ShaderRuntimeChecks::checked();
             // Loop counters keep compilers from unrolling the loops over a lane's records, which
             // doubles the time.
-            checks.force_loop_bounding = comparator.is_some_and(Comparator::has_loops);
+            checks.force_loop_bounding = custom.is_some_and(RowFunction::has_loops);
         }
-        // SAFETY: if the text has a user's comparator, all of wgpu's checks are on, except the loop
-        // check if the comparator has no loop, or only that of `Comparator::wide`. Its comparisons
-        // then end, since WGSL has no recursion. The loops around them are this crate's, and end
-        // whatever the comparator returns. Otherwise all of the text is this crate's. No index in
+        // SAFETY: if the text has a user's function, all of wgpu's checks are on, except the loop
+        // check if the function has no loop, or only that of `Comparator::wide`. Its calls then
+        // end, since WGSL has no recursion. The loops around them are this crate's, and end
+        // whatever the function returns. Otherwise all of the text is this crate's. No index in
         // it leaves its array or buffer, and every loop ends, whatever the storage buffers hold at
         // the beginning of a dispatch and during it. So it does not matter what ran since the last
         // dispatch: a submission that overwrites keys, another sort in the same scratch memory, or

@@ -3,9 +3,9 @@
 
 use super::encode::Composer;
 use super::{LayoutSort, counted};
-use crate::comparator::Comparator;
 use crate::order::Order;
 use crate::recording::{Buffer, Recording};
+use crate::row_function::Comparator;
 use crate::samplesort::Tuning;
 use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort, record};
 
@@ -17,7 +17,7 @@ pub fn record_compared(
     tuning: &Tuning,
 ) -> Recording {
     let mut composer = Composer::new(job);
-    composer.recording.comparator = Some(comparator.clone());
+    composer.recording.custom = Some(comparator.function().clone());
     if job.len > 0 {
         composer.compared(comparator.row_words(), tuning);
     }

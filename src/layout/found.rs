@@ -197,7 +197,11 @@ impl Composer<'_> {
         count: (Buffer, u32),
     ) {
         let kernel = kernels::count_runs(bits, heads);
-        let mut bindings = vec![("source", keys)];
+        let source = match heads {
+            Heads::OfPredicate => "tested_rows",
+            _ => "source",
+        };
+        let mut bindings = vec![(source, keys)];
         if heads == Heads::OfSegments {
             bindings.push(("offsets", Buffer::Offsets));
         }

@@ -96,6 +96,7 @@ pub fn all() -> Vec<Kernel> {
     .chain([
         count_row_runs(false),
         count_row_runs(true),
+        count_kept_rows(),
         scan_runs(),
         write_runs(RunOutput::Starts),
         write_runs(RunOutput::StartsAndLengths),
@@ -405,12 +406,15 @@ pub enum Heads {
     OfFlags,
     /// Records whose key equals that of a neighbour.
     OfTies,
+    /// Rows that a predicate keeps.
+    OfPredicate,
 }
 
-/// Runs of keys of `bits` bits: the heads of each tile.
+/// Runs of keys of `bits` bits, or rows that are kept: the heads of each tile.
 #[must_use]
 pub fn count_runs(bits: u32, heads: Heads) -> Kernel {
     let (of, text) = match heads {
+        Heads::OfPredicate => return count_kept_rows(),
         Heads::OfKeys => ("", wgsl!("layout/heads.wgsl", "of_keys")),
         Heads::OfSegments => (".segments", wgsl!("layout/heads.wgsl", "of_keys")),
         Heads::OfFlags => (".flags", wgsl!("layout/heads.wgsl", "of_flags")),
@@ -430,7 +434,7 @@ pub fn count_runs(bits: u32, heads: Heads) -> Kernel {
         Heads::OfSegments => {
             texts.extend([SEGMENTS, wgsl!("layout/heads.wgsl", "in_segments")]);
         }
-        Heads::OfFlags | Heads::OfTies => {}
+        Heads::OfFlags | Heads::OfTies | Heads::OfPredicate => {}
     }
     texts.extend([text, wgsl!("layout/count_runs.wgsl")]);
     Definition {
@@ -439,6 +443,14 @@ pub fn count_runs(bits: u32, heads: Heads) -> Kernel {
         ..kernel("", &[("RUN_TILE", RUN_TILE)], &texts)
     }
     .into()
+}
+
+fn count_kept_rows() -> Kernel {
+    let texts = [
+        wgsl!("layout/heads.wgsl", "of_predicate"),
+        wgsl!("layout/count_runs.wgsl"),
+    ];
+    count_rows("layout.count_runs.kept", &texts, Piece::Predicate)
 }
 
 /// Runs of rows by a comparator: the heads of each tile.
@@ -454,14 +466,21 @@ pub fn count_row_runs(segmented: bool) -> Kernel {
         wgsl!("layout/heads.wgsl", "of_rows"),
         wgsl!("layout/count_runs.wgsl"),
     ]);
-    let of = if segmented { ".segments" } else { "" };
-    let mut of = Definition {
-        name: format!("layout.count_runs.rows{of}").into(),
-        workgroup_bytes: 8 * LANES,
-        ..kernel("", &[("RUN_TILE", RUN_TILE)], &texts)
+    let name = if segmented {
+        "layout.count_runs.rows.segments"
+    } else {
+        "layout.count_runs.rows"
     };
     // It asks in both directions.
-    of.pieces.insert(0, Piece::Comparator(0, false));
+    count_rows(name, &texts, Piece::Comparator(0, false))
+}
+
+fn count_rows(name: &'static str, texts: &[Source], custom: Piece) -> Kernel {
+    let mut of = Definition {
+        workgroup_bytes: 8 * LANES,
+        ..kernel(name, &[("RUN_TILE", RUN_TILE)], texts)
+    };
+    of.pieces.insert(0, custom);
     of.into()
 }
 

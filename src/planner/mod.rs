@@ -128,7 +128,9 @@ impl Planner {
             let bytes = u128::from(len) * u128::from(words) * 4;
             check_bound(BufferRole::Scratch, bytes, self.limits.buffer_bytes)?;
         }
-        self.record_planned(planned)
+        let mut recording = self.record_planned(planned)?;
+        recording.custom = (job.predicate.as_ref()).map(|predicate| predicate.function().clone());
+        Ok(recording)
     }
 
     /// Records a sort of keys alone, in place.

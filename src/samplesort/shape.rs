@@ -1,6 +1,6 @@
 //! The type of a record.
 
-use crate::comparator::Comparator;
+use crate::row_function::RowFunction;
 
 /// The type of a record: a key of one or two words, with or without a value of one word; or the
 /// index of a row, for a custom comparator.
@@ -45,7 +45,7 @@ impl Shape {
     /// The shape of indices of rows of `words` words.
     #[must_use]
     pub const fn row(words: u32, backwards: bool) -> Self {
-        let words = if words <= Comparator::MOST_WORDS_BESIDE {
+        let words = if words <= RowFunction::MOST_WORDS_BESIDE {
             words
         } else {
             0

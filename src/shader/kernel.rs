@@ -4,9 +4,9 @@
 //! Assembly only concatenates. Each text is plain WGSL, and every number is a constant in front.
 
 use super::{Network, Parameters, Source, reflection};
-use crate::comparator::Comparator;
 use crate::error::Error;
 use crate::key::KeyType;
+use crate::row_function::{Role, RowFunction};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::{self, Write as _};
@@ -57,6 +57,8 @@ pub enum Piece {
     /// A custom comparator for rows of this many words, or 0 if rows are read from their buffer;
     /// and true if its order is reversed.
     Comparator(u32, bool),
+    /// A custom predicate of rows.
+    Predicate,
 }
 
 /// The bank conflicts that a kernel's accesses may have.
@@ -187,8 +189,17 @@ impl Kernel {
     /// Returns true if a custom comparator compares rows.
     #[must_use]
     pub fn compares_rows(&self) -> bool {
-        let is_comparator = |piece: &Piece| matches!(piece, Piece::Comparator(..));
-        self.0.of.pieces.iter().any(is_comparator)
+        self.role() == Some(Role::Comparator)
+    }
+
+    /// What a custom function says of rows, if the kernel has one.
+    #[must_use]
+    pub fn role(&self) -> Option<Role> {
+        self.0.of.pieces.iter().find_map(|piece| match piece {
+            Piece::Comparator(..) => Some(Role::Comparator),
+            Piece::Predicate => Some(Role::Predicate),
+            _ => None,
+        })
     }
 
     /// The files of `shaders/` that it is made of, each once, in order. The last one is its own.
@@ -217,14 +228,14 @@ impl Kernel {
         networks.collect()
     }
 
-    /// The module's text. A kernel that compares rows gets a stand-in for the custom comparator.
-    /// The stand-in compares 32-bit words in ascending order.
+    /// The module's text. A kernel with a custom function gets a stand-in for it: a comparator of
+    /// 32-bit words in ascending order, or a predicate that keeps those that are not 0.
     #[must_use]
     pub fn wgsl(&self) -> String {
         self.text(None)
     }
 
-    fn text(&self, comparator: Option<&Comparator>) -> String {
+    fn text(&self, custom: Option<&RowFunction>) -> String {
         let mut text = format!("// {}\n\n", self.label());
         for (name, value) in &self.0.of.constants {
             let _ = writeln!(text, "const {name}: u32 = {value}u;");
@@ -236,11 +247,15 @@ impl Kernel {
                 Piece::Written(write) => text.push_str(&write()),
                 Piece::Comparator(words, backwards) => {
                     let _ = writeln!(text, "const BACKWARDS: bool = {backwards};\n");
-                    text += comparator.map_or(Comparator::STAND_IN, Comparator::text);
+                    text += custom.map_or(Role::Comparator.stand_in(), RowFunction::text);
                     if *words > 0 {
-                        let of_words = comparator.map(Comparator::of_words);
-                        text.extend(["\n", of_words.unwrap_or(Comparator::STAND_IN_OF_WORDS)]);
+                        let of_words = custom.map(RowFunction::of_words);
+                        text.extend(["\n", of_words.unwrap_or(RowFunction::STAND_IN_OF_WORDS)]);
                     }
+                }
+                Piece::Predicate => {
+                    let stand_in = Role::Predicate.stand_in();
+                    text.extend(["\n", custom.map_or(stand_in, RowFunction::text)]);
                 }
             }
         }
@@ -254,16 +269,16 @@ impl Kernel {
     /// [`Error::Kernel`] if the text is not valid WGSL: a bug, which a test rules out for every
     /// kernel.
     pub fn assemble(&self) -> Result<Assembled, Error> {
-        self.assemble_comparing(None)
+        self.assemble_with(None)
     }
 
-    /// Like [`assemble`](Self::assemble), with a custom comparator for kernels that compare rows.
+    /// Like [`assemble`](Self::assemble), with a custom function for kernels that have one.
     ///
     /// # Errors
     ///
     /// [`Error::Kernel`].
-    pub fn assemble_comparing(&self, comparator: Option<&Comparator>) -> Result<Assembled, Error> {
-        let (assembled, module) = self.parse(comparator)?;
+    pub fn assemble_with(&self, custom: Option<&RowFunction>) -> Result<Assembled, Error> {
+        let (assembled, module) = self.parse(custom)?;
         naga::valid::Validator::new(
             naga::valid::ValidationFlags::all(),
             naga::valid::Capabilities::empty(),
@@ -277,9 +292,9 @@ impl Kernel {
     /// it when it creates the shader module.
     pub(crate) fn parse(
         &self,
-        comparator: Option<&Comparator>,
+        custom: Option<&RowFunction>,
     ) -> Result<(Assembled, naga::Module), Error> {
-        let wgsl = self.text(comparator);
+        let wgsl = self.text(custom);
         let module = naga::front::wgsl::parse_str(&wgsl)
             .map_err(|e| self.failure(e.emit_to_string(&wgsl)))?;
         let assembled = reflection::reflect(wgsl, &module).map_err(|e| self.failure(e))?;

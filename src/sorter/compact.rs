@@ -3,13 +3,17 @@
 use super::{Keys, Payload, PreparedSort, Runs, Scratch, SortJob, Sorter};
 use crate::error::{BufferRole, Error};
 use crate::gpu::binding::ToBinding;
+use crate::job::Field;
+use crate::key::KeyType;
 use crate::layout::Heads;
+use crate::row_function::Predicate;
 
-/// Keeps the records whose flag is not 0, in their order, and counts them: stream compaction.
+/// Keeps some records in their order, and counts them: stream compaction. Those whose flag is not 0,
+/// or of which a [`Predicate`] says so.
 ///
 /// A flag is a number of any [`KeyType`](crate::KeyType), of which any bit is set. One of 8 bits
 /// for each record is the fastest to read; a [field](Keys::strided) of structs can be one, too.
-/// Flags and records are read-only.
+/// Flags and records are read-only. For a predicate, see [`by`](Self::by).
 ///
 /// | what comes out | method |
 /// |---|---|
@@ -60,6 +64,52 @@ impl<'a> CompactJob<'a> {
         let mut runs = Runs::new(count);
         runs.0.heads = Heads::OfFlags;
         Self(SortJob::of_sorted(flags, len).runs(runs))
+    }
+
+    /// Reads the first `len` rows, and writes the number of those that a predicate keeps, a u32, to
+    /// the beginning of `count`.
+    ///
+    /// The rows begin at a multiple of 256 bytes, and are read-only. To get those that are kept, name them
+    /// again in [`rows`](Self::rows). In errors they have the role [`Flags`](BufferRole::Flags).
+    ///
+    /// The time is that of reading the rows, where that of the predicate is less.
+    ///
+    /// # Examples
+    ///
+    /// The indices of the numbers from 10 to 99; [`Predicate`] has an example with structs:
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{CompactJob, Options, Predicate, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let has_two_digits = Predicate::new(
+    ///     "struct Row { number: u32 }
+    ///     fn keeps(row: Row) -> bool { return row.number >= 10u && row.number < 100u; }",
+    /// )?;
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let numbers = sorter.upload(&[7_u32, 10, 812, 99, 100])?;
+    /// let (count, indices) = (sorter.upload(&[0_u32])?, sorter.upload(&[0_u32; 5])?);
+    /// let job = CompactJob::by(&numbers, &has_two_digits, 5, &count).indices(&indices);
+    /// job.prepare(&sorter)?.run()?;
+    /// assert_eq!(sorter.download::<u32>(&count)?, [2]);
+    /// assert_eq!(sorter.download::<u32>(&indices)?[..2], [1, 3]);
+    /// # Ok(()) }
+    /// ```
+    pub fn by(
+        rows: impl ToBinding<'a>,
+        predicate: &Predicate,
+        len: u64,
+        count: impl ToBinding<'a>,
+    ) -> Self {
+        let field = Field {
+            stride: predicate.row_words() * 4,
+            offset: 0,
+        };
+        let mut job = Self::new(Keys::strided(rows, KeyType::U32, field), len, count);
+        if let Some(runs) = &mut job.0.job.runs {
+            runs.heads = Heads::OfPredicate;
+        }
+        job.0.job.predicate = Some(predicate.clone());
+        job
     }
 
     /// Writes the index of each record that is kept, a u32, in ascending order. There must be room

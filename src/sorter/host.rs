@@ -1,7 +1,6 @@
 //! Sorts of slices in host memory.
 
 use super::{Keys, PreparedSort, SortJob, Sorter};
-use crate::comparator::Comparator;
 use crate::error::{BufferRole, Error};
 use crate::gpu::Instant;
 use crate::gpu::calls;
@@ -13,6 +12,7 @@ use crate::host::{merge_runs, permute};
 use crate::job::{KeyField, check_bound};
 use crate::key::{KeyType, SortKey};
 use crate::order::Order;
+use crate::row_function::Comparator;
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::ops::Range;

@@ -1,12 +1,12 @@
 //! What to sort in GPU buffers, and what comes out.
 
-use crate::comparator::Comparator;
 use crate::gpu::binding::{BufferRange, ToBinding};
 use crate::gpu::prepared::BufferSet;
 use crate::job::{self, BufferSort, Destination, Field, Fields, KeyField};
 use crate::key::KeyType;
 use crate::layout::Heads;
 use crate::order::Order;
+use crate::row_function::Comparator;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -5,7 +5,8 @@ use crate::rows::{by_field, tail};
 use bcfsort_data::{Pattern, Spec, generate};
 use wgpu_bcfsort::internals::host::sort_on_cpu;
 use wgpu_bcfsort::{
-    CompactJob, Comparator, Error, KeyType, Keys, Order, Payload, Runs, Scratch, SortJob, SortKey,
+    CompactJob, Comparator, Error, KeyType, Keys, Order, Payload, Predicate, Runs, Scratch,
+    SortJob, SortKey, members,
 };
 
 /// Starts and lengths of the runs of equal keys.
@@ -242,6 +243,73 @@ fn flagged_records_are_kept() {
             );
         }
     }
+}
+
+#[repr(C)]
+struct Padded {
+    key: u32,
+    padding: [u32; 2],
+}
+
+type Keeps = fn(u32) -> bool;
+
+/// Rows of one word and of several, with a count on the GPU and without, in a range of a buffer; a
+/// predicate with functions, constants and a loop.
+#[test]
+fn rows_are_kept_by_a_predicate() {
+    let Some(gpu) = gpu() else { return };
+    let is_odd =
+        "struct Row { key: u32 } fn keeps(row: Row) -> bool { return (row.key & 1u) > 0u; }";
+    let has_many_bits = "const LEAST = 17u;
+        struct Row { key: u32, padding: array<u32, 2> }
+        fn bits(of: u32) -> u32 {
+            var all = 0u;
+            for (var rest = of; rest > 0u; rest = rest & (rest - 1u)) { all++; }
+            return all;
+        }
+        fn keeps(row: Row) -> bool { return bits(row.key) >= LEAST; }";
+    let odd = Predicate::new(is_odd).unwrap();
+    let many_bits = Predicate::of(has_many_bits, members!(Padded { key, padding })).unwrap();
+    let cases: [(&Predicate, Keeps); 2] = [
+        (&odd, |key| key % 2 == 1),
+        (&many_bits, |key| key.count_ones() >= 17),
+    ];
+    for (predicate, keeps) in cases {
+        let words = predicate.row_words() as usize;
+        for (len, used) in [(0, 0), (1, 1), (70_001, 70_001), (70_001, 12_345_u32)] {
+            let key = |i: u32| i.wrapping_mul(0x9e37_79b9);
+            let row = |i: u32| [key(i), 7, i].into_iter().take(words);
+            let in_front = vec![1; 64];
+            let rows: Vec<u32> = (0..len).flat_map(row).chain([0; 3]).collect();
+            let kept: Vec<u32> = (0..used).filter(|&i| keeps(key(i))).collect();
+            let on_gpu = gpu.buffer(&[in_front, rows].concat());
+            let room = len as usize + 1;
+            let (indices, to) = (
+                gpu.buffer(&vec![7; room]),
+                gpu.buffer(&vec![7; words * room]),
+            );
+            let (count, number) = (gpu.buffer(&[7, 7]), gpu.buffer(&[used]));
+            let rows = on_gpu.slice(256..);
+            let job = CompactJob::by(rows, predicate, len.into(), count.slice(4..));
+            let mut job = job.indices(&indices).rows(rows, 4 * words as u32, &to);
+            if used < len {
+                job = job.len_from(&number);
+            }
+            let job = job.prepare(&gpu.first).unwrap();
+            job.run().unwrap();
+            let what = format!("{predicate:?} {len} {used}");
+            assert_eq!(gpu.read(&count), [7, kept.len() as u32], "{what}");
+            let found = gpu.read(&indices);
+            assert!(found[..kept.len()] == kept, "{what}");
+            assert!(found[kept.len()..].iter().all(|&word| word == 7), "{what}");
+            let expected: Vec<u32> = kept.iter().flat_map(|&i| row(i)).collect();
+            assert!(gpu.read(&to)[..expected.len()] == expected, "{what}");
+        }
+    }
+    let (rows, count) = (gpu.buffer(&[0; 80]), gpu.buffer(&[0]));
+    let job = CompactJob::by(rows.slice(4..), &odd, 8, &count);
+    let error = job.prepare(&gpu.first).unwrap_err().to_string();
+    assert!(error.contains("flags") && error.contains("256"), "{error}");
 }
 
 #[test]

@@ -116,6 +116,13 @@ impl Case {
         job.record(&|recording, sort| samplesort::record(recording, sort, &tuning, &LIMITS))
     }
 
+    /// Whether it finds records that are kept, by a flag or by the stand-in for a predicate: those
+    /// that are not 0.
+    fn keeps_some(&self) -> bool {
+        let heads = self.layout.found.runs.map(|runs| runs.heads);
+        matches!(heads, Some(Heads::OfFlags | Heads::OfPredicate))
+    }
+
     fn check(&self) {
         let Self { bits, len, .. } = *self;
         let found = self.layout.found;
@@ -131,7 +138,7 @@ impl Case {
                 .count();
             sorted[begin..end].sort_by_key(|&key| self.code(key));
         }
-        if found.runs.is_some_and(|runs| runs.heads == Heads::OfFlags) {
+        if self.keeps_some() {
             // Flags are in no order.
             sorted.clone_from_slice(&keys[..len as usize]);
         } else if self.layout.is_sorted {
@@ -198,11 +205,11 @@ impl Case {
         let mask = u64::MAX >> (64 - bits);
         let found = self.layout.found;
         let codes: Vec<u64> = sorted.iter().map(|&key| self.code(key)).collect();
-        let of_flags = found.runs.map(|runs| runs.heads) == Some(Heads::OfFlags);
+        let keeps_some = self.keeps_some();
         let segment = |i| segment_of(&self.layout, i);
         let differs = |i: u32| codes[i as usize] != codes[i as usize - 1];
         let is_head = |&i: &u32| {
-            if of_flags {
+            if keeps_some {
                 sorted[i as usize] != 0
             } else {
                 i == 0 || differs(i) || segment(i) != segment(i - 1)
@@ -427,40 +434,50 @@ fn runs_in_segments_equal_the_cpu() {
     }
 }
 
-/// Flags of all widths, contiguous and fields of structs: few, some and many are set.
+/// Flags of all widths, contiguous and fields of structs: few, some and many are set. And rows of
+/// which a predicate keeps as many.
 #[test]
-fn flagged_records_equal_the_cpu() {
+fn records_that_are_kept_equal_the_cpu() {
     for (key, bits) in TYPES {
         let is_read_only = |layout: &SortLayout| layout.is_sorted;
         for layout in layouts(key.words(), bits).into_iter().filter(is_read_only) {
-            for (number, len) in [0, 1, 2049, 8192, 9001].into_iter().enumerate() {
-                let [count_at, starts, ..] = AT;
-                let room = if number % 2 == 0 { len + 300 } else { len };
-                let case = Case {
-                    key,
-                    bits,
-                    order: Order::Ascending,
-                    room,
-                    len,
-                    differ: [0, 0x11, 1, u64::MAX][number % 4],
-                    searched_from: u32::MAX,
-                    layout: SortLayout {
-                        count_at: (room > len).then_some(1),
-                        found: Found {
-                            runs: Some(Runs {
-                                heads: Heads::OfFlags,
-                                count_at,
-                                starts: Some(starts),
-                                ..Runs::default()
-                            }),
-                            ..Found::default()
-                        },
-                        ..layout.clone()
-                    },
-                };
-                case.check();
+            check_kept((key, bits), &layout, Heads::OfFlags);
+            // The stand-in's rows have a word.
+            if bits == 32 && layout.stride == 1 {
+                let from_the_first_on = SortLayout { first: 0, ..layout };
+                check_kept((key, bits), &from_the_first_on, Heads::OfPredicate);
             }
         }
+    }
+}
+
+fn check_kept((key, bits): (KeyType, u32), layout: &SortLayout, heads: Heads) {
+    for (number, len) in [0, 1, 2049, 8192, 9001].into_iter().enumerate() {
+        let [count_at, starts, ..] = AT;
+        let room = if number % 2 == 0 { len + 300 } else { len };
+        let case = Case {
+            key,
+            bits,
+            order: Order::Ascending,
+            room,
+            len,
+            differ: [0, 0x11, 1, u64::MAX][number % 4],
+            searched_from: u32::MAX,
+            layout: SortLayout {
+                count_at: (room > len).then_some(1),
+                found: Found {
+                    runs: Some(Runs {
+                        heads,
+                        count_at,
+                        starts: Some(starts),
+                        ..Runs::default()
+                    }),
+                    ..Found::default()
+                },
+                ..layout.clone()
+            },
+        };
+        case.check();
     }
 }
 

@@ -80,8 +80,8 @@ fn garbage(
     if role == Buffer::Parameters {
         // Only the library writes them: numbers of records, up to the capacity.
         made.fill(random.word() % (len + 1));
-    } else if recording.comparator.is_some() && role.holds_keys() {
-        // Kernels that compare rows keep wgpu's checks of bounds. So here a record is always a row.
+    } else if recording.custom.is_some() && role.holds_keys() {
+        // Kernels that call a custom function keep wgpu's checks of bounds. So here a record is always a row.
         for word in &mut made {
             *word %= len;
         }

@@ -5,6 +5,7 @@ use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_testkit::LIMITS;
 use bcfsort_testkit::recordings::{Execution, KernelReport};
 use wgpu_bcfsort::internals::device::DeviceLimits;
+use wgpu_bcfsort::internals::function_of;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort::kernels::Partition;
 use wgpu_bcfsort::internals::samplesort::{
@@ -383,7 +384,7 @@ fn sort_rows(words: u32, body: &str, order: Order, samples: u32, rows: &[u32]) -
     let len = rows.len() as u32 / words;
     let shape = Shape::row(words, order == Order::Descending);
     let mut recording = Recording::new(len, KeyType::U32, order);
-    recording.comparator = Some(Comparator::new(&wgsl).unwrap());
+    recording.custom = Some(function_of(&Comparator::new(&wgsl).unwrap()).clone());
     recording.reserve(Buffer::EncodedValues, u64::from(len) * 4);
     let records = |keys| Records { keys, values: None };
     let job = WordSort {

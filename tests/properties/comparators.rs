@@ -1,7 +1,7 @@
 //! Every accepted comparator can be written for every backend, and no text ends the process.
 
 use proptest::prelude::*;
-use wgpu_bcfsort::internals::comparator_text;
+use wgpu_bcfsort::internals::{function_of, text_of};
 use wgpu_bcfsort::{Comparator, Error};
 
 fn with(body: &str) -> String {
@@ -142,7 +142,7 @@ fn written_by_all(comparator: &Comparator) {
         @compute @workgroup_size(1) fn main() {{
             if user_precedes(rows[0], rows[1]) {{ rows[1] = rows[0]; }}
         }}",
-        comparator_text(comparator)
+        text_of(function_of(comparator))
     );
     let module = naga::front::wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
     let (all, none) = (
@@ -246,7 +246,7 @@ fn each_let_is_written_once() {
     }
     let head = "let m = array(array(0u, 1u), array(1u, a.key));\n";
     let comparator = Comparator::new(&with(&format!("{head}{body}return x100 < 1u;"))).unwrap();
-    assert!(comparator_text(&comparator).len() < 10_000);
+    assert!(text_of(function_of(&comparator)).len() < 10_000);
     written_by_all(&comparator);
     // Pointers to variables stay pointers.
     let pointers =

@@ -330,7 +330,7 @@ fn the_lower_floors_know_no_upper_one() {
         ("engine", &["names"]),
         ("device", &["error", "key", "shader"]),
         // Kernels and their texts, of no algorithm.
-        ("shader", &["comparator", "error", "key", "naga"]),
+        ("shader", &["error", "key", "naga", "row_function"]),
     ] {
         let unexpected = &library.known_to(module) - &allowed.iter().copied().collect();
         assert!(unexpected.is_empty(), "{module} knows {unexpected:?}");

@@ -546,7 +546,7 @@ fn with_large_item(recording: &Recording) -> Option<Recording> {
     let listed = steps.find(|step| step.parameter("is_listed") == Some(1))?;
     let tile = sorts_items(&listed.kernel)?;
     let len = 2 * tile + 77;
-    if recording.comparator.is_none() || recording.len < len {
+    if recording.custom.is_none() || recording.len < len {
         return None;
     }
     let mut recording = recording.clone();

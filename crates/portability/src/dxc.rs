@@ -88,7 +88,7 @@ impl Gate for DxcGate {
     fn examine(&self, subject: &Subject) -> Result<(), String> {
         // Unchecked, as the library compiles it, and checked if it may contain a user's text.
         let forms: &[bool] = match self.model {
-            ShaderModel::V6_0 if subject.kernel.compares_rows() => &[false, true],
+            ShaderModel::V6_0 if subject.kernel.role().is_some() => &[false, true],
             _ => &[false],
         };
         for &checked in forms {

@@ -170,6 +170,13 @@ const isScratch: Check = (value, name) => {
   }
 };
 
+const isWgsl: Check = (value, name) => {
+  if (typeof value !== 'string') {
+    const more = typeof value === 'function' ? ': the GPU runs no JavaScript' : '';
+    must('a string of WGSL', value, name, more);
+  }
+};
+
 export const isJob = object({
   keys: isRange,
   type: optional(oneOf(KEY_TYPES)),
@@ -177,12 +184,7 @@ export const isJob = object({
   descending: optional(isBoolean),
   field: optional(isField),
   bits: optional(array(whole(), 2)),
-  comparator: optional((value, name) => {
-    if (typeof value !== 'string') {
-      const more = typeof value === 'function' ? ': the GPU runs no JavaScript' : '';
-      must('a string of WGSL', value, name, more);
-    }
-  }),
+  comparator: optional(isWgsl),
   output: optional(isRange),
   keepKeys: optional(isBoolean),
   indices: optional(isRange),
@@ -208,9 +210,10 @@ export const isJob = object({
 
 export const isCompactJob = object({
   flags: isRange,
-  type: oneOf(KEY_TYPES),
+  type: optional(oneOf(KEY_TYPES)),
   length: whole(0, Infinity),
   field: optional(isField),
+  predicate: optional(isWgsl),
   kept: isRange,
   indices: optional(isRange),
   payload: optional(array(object({ rows: isRange, bytes: whole(4, U32 - 3, 4), output: isRange }))),

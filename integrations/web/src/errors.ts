@@ -35,8 +35,8 @@ export class TooLargeError extends SortError {}
 
 /**
  * An argument is not valid, and the message says which one: `InvalidArgument`, `InvalidOption`,
- * `LengthsDiffer`, `Comparator`, `BufferTooSmall`, `BufferUsage`, `SameBuffer`, `Offset`,
- * `NotInOrder`, `NoCells`, `NoBits`.
+ * `LengthsDiffer`, `Comparator`, `Predicate`, `BufferTooSmall`, `BufferUsage`, `SameBuffer`,
+ * `Offset`, `NotInOrder`, `NoCells`, `NoBits`.
  */
 export class InvalidArgumentError extends SortError {}
 

@@ -157,16 +157,35 @@ export type SortJob =
   JobParts & (Keyed | Compared) & (Written | Kept | InOrder)
   & (Ranked | InRange | Segmented | Found);
 
-/** Stream compaction: which records are kept, and what is written of them, in their order. */
-export interface CompactJob {
-  /** Numbers, or structs with a {@link field}. Records are kept where any bit is set. */
-  flags: BufferRange;
+interface Flagged {
   /** The type of the flags. */
   type: KeyType;
-  /** The number of records; with a {@link count}, the most that there can be. */
-  length: number;
   /** Where a flag is in its struct, in bytes. */
   field?: { stride: number; offset: number };
+  predicate?: undefined;
+}
+
+interface Tested {
+  /**
+   * Which structs are kept, in WGSL: a struct of any name, and a function
+   * `fn keeps(row: Row) -> bool`.
+   */
+  predicate: string;
+  type?: undefined;
+  field?: undefined;
+}
+
+/** Stream compaction: which records are kept, and what is written of them, in their order. */
+export type CompactJob = CompactParts & (Flagged | Tested);
+
+interface CompactParts {
+  /**
+   * Numbers, or structs with a `field`: records are kept where any bit is set. Or the structs that
+   * a `predicate` reads.
+   */
+  flags: BufferRange;
+  /** The number of records; with a {@link count}, the most that there can be. */
+  length: number;
   /** Where the number of records that are kept is written, a u32. */
   kept: BufferRange;
   /** Where their indices are written, u32, in ascending order. Has room for all records. */
@@ -362,10 +381,10 @@ export function describeSort(job: SortJob): Description {
 
 /** A compaction is a job of sorted keys, whose runs begin at the flags. */
 export function describeCompact(job: CompactJob): Description {
-  const { type, length, field, payload = [] } = job;
+  const { type, length, field, predicate, payload = [] } = job;
   const buffers = new Buffers();
   return buffers.describe({
-    type, length, field, sorted: true,
+    type, length, field, predicate, sorted: true,
     keys: buffers.range('keys', job.flags, 'flags'),
     count: buffers.range('count', job.count),
     payload: payload.map((of, i) => ({

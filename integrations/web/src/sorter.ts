@@ -172,8 +172,8 @@ export class Sorter {
   }
 
   /**
-   * Makes a stream compaction ready to be recorded, as a sort is: the records that have a flag, in
-   * their order. O(n) time.
+   * Makes a stream compaction ready to be recorded, as a sort is: the records that have a flag,
+   * or that a predicate keeps, in their order. O(n) time.
    *
    * @throws The errors of {@link prepare}.
    */

@@ -452,6 +452,19 @@ export async function compactions() {
     const pairs = expected.flatMap((i) => [2 * i, 2 * i + 1]);
     same(moved.slice(0, pairs.length), pairs, 'rows');
   }
+  const predicate = `struct Pair { x: f32, y: f32 }
+    fn keeps(pair: Pair) -> bool { return fract(pair.x / 8.0) == 0.0; }`;
+  const tested = { flags: rows, predicate, length, kept, indices };
+  (await sorter.prepareCompact(tested)).run();
+  const fourths = [...flags.keys()].filter((i) => i % 4 === 0);
+  same(await buffers.download(kept, Uint32Array), [fourths.length], 'kept by a predicate');
+  const found = await buffers.download(indices, Uint32Array);
+  same(found.slice(0, fourths.length), fourths, 'indices by a predicate');
+  await fails('Predicate', () => sorter.prepareCompact({ ...tested, predicate: 'fn keeps() {}' }));
+  const typed = { ...tested, type: 'u8' };
+  const both = await fails('InvalidArgument', () => sorter.prepareCompact(typed));
+  check(both.message.includes('neither type nor field'), both.message);
+
   const small = { ...job, payload: [{ rows, bytes: 8, output: count }] };
   const { message } = await fails('BufferTooSmall', () => sorter.prepareCompact(small));
   check(message.startsWith('payload[0].output has 4 bytes'), message);

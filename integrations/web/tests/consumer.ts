@@ -1,7 +1,8 @@
 /** A program in TypeScript that uses the package: it must compile, but where an error is expected. */
 
 import {
-  Sorter, requestDevice, type KeyType, type MergeJob, type ScanJob, type SortJob, type TopKJob,
+  Sorter, requestDevice,
+  type CompactJob, type KeyType, type MergeJob, type ScanJob, type SortJob, type TopKJob,
 } from 'wgpu-bcfsort';
 import type {} from 'wgpu-bcfsort/constants';
 
@@ -59,6 +60,10 @@ const [first, second, output] = [{ keys, length: 1 }, { keys, length: 1 }, { key
 export const merge: MergeJob = { type: 'u8', first, second, output };
 await sorter.prepareMerge({ type: 'f64', first, second, output });
 await sorter.prepareCompact({ flags: keys, type: 'u8', length: 8, kept: indices });
+const predicate = 'struct Row { x: u32 } fn keeps(row: Row) -> bool { return row.x > 3; }';
+await sorter.prepareCompact({ flags: keys, predicate, length: 8, kept: indices });
+// @ts-expect-error: both
+export const compact: CompactJob = { flags: keys, type: 'u8', predicate, length: 8, kept: indices };
 
 const array: Float32Array = await sorter.sort(Float32Array.of(2, 1), { descending: true });
 await sorter.sortPairs(array, ['a', 'b']);

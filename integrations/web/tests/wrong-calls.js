@@ -181,6 +181,9 @@ function places({ Sorter, requestDevice }, sorter, buffers, sort) {
             || unset(value) && ['count', 'scratch', ...others].includes(name));
     }
   }
+  place('predicate', async (predicate) => (await sorter.prepareCompact({
+    flags: buffers.keys, type: 'u32', length: 3, kept: buffers.rows, predicate,
+  })).dispose(), unset);
   place('exclusive', async (exclusive) => (await sorter.prepareScan({
     values: buffers.keys, type: 'u32', length: 3, exclusive,
   })).dispose(), isBoolean);

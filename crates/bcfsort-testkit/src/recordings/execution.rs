@@ -189,8 +189,7 @@ impl<'a> Execution<'a> {
         Ok(match self.prepared.entry(kernel.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let comparator = self.recording.comparator.as_ref();
-                let assembled = kernel.assemble_comparing(comparator)?;
+                let assembled = kernel.assemble_with(self.recording.custom.as_ref())?;
                 let shader = Shader::new(&assembled.wgsl, None, &[]).map_err(fail)?;
                 new.insert(Prepared { assembled, shader })
             }

@@ -604,18 +604,20 @@ fn found(words: u32, order: Order) -> Vec<Recording> {
         ..SortLayout::default()
     });
     set_parameters(&mut starts, &["searched_from"], 0);
-    let flagged = record(&SortLayout {
-        found: Found {
-            runs: Some(Runs {
-                heads: Heads::OfFlags,
-                lengths: None,
-                keys: None,
-                ..runs
-            }),
-            ..Found::default()
-        },
-        ..SortLayout::default()
-    });
+    let kept = |heads| {
+        record(&SortLayout {
+            found: Found {
+                runs: Some(Runs {
+                    heads,
+                    lengths: None,
+                    keys: None,
+                    ..runs
+                }),
+                ..Found::default()
+            },
+            ..SortLayout::default()
+        })
+    };
     let in_segments = |bits| {
         record(&SortLayout {
             bits,
@@ -630,8 +632,9 @@ fn found(words: u32, order: Order) -> Vec<Recording> {
             ..SortLayout::default()
         })
     };
-    let mut all = vec![all, starts, flagged, in_segments(None)];
+    let mut all = vec![all, starts, kept(Heads::OfFlags), in_segments(None)];
     if words == 1 {
+        all.push(kept(Heads::OfPredicate));
         all.push(in_segments(Some(16)));
         all.push(record(&SortLayout {
             bits: Some(16),

@@ -186,11 +186,11 @@ pub(crate) fn kernels(recording: &Recording) -> Vec<Kernel> {
     kernels
 }
 
-/// What names a kernel's text: that of a kernel with a comparator is the comparator's own.
+/// What names a kernel's text: that of a kernel with a custom function is the function's own.
 fn kernel_name(recording: &Recording, kernel: &Kernel) -> String {
-    let comparator = recording.comparator.as_ref();
-    let comparator = comparator.filter(|_| kernel.compares_rows());
-    let text = comparator.map(wgpu_bcfsort::internals::comparator_text);
+    let custom = recording.custom.as_ref();
+    let custom = custom.filter(|_| kernel.role().is_some());
+    let text = custom.map(wgpu_bcfsort::internals::text_of);
     format!("{kernel:?}{}", text.unwrap_or_default())
 }
 
@@ -233,7 +233,7 @@ pub(crate) fn plan(
 }
 
 pub(crate) fn kernel(recording: &Recording, kernel: &Kernel) -> Result<String, Error> {
-    let assembled = kernel.assemble_comparing(recording.comparator.as_ref())?;
+    let assembled = kernel.assemble_with(recording.custom.as_ref())?;
     let bindings = assembled.bindings.into_iter().map(|of| KernelBinding {
         binding: of.binding,
         name: of.name,

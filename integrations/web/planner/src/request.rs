@@ -8,7 +8,7 @@ use wgpu_bcfsort::internals::device::{Allowed, DeviceKind};
 use wgpu_bcfsort::internals::job::{self, AsSpan, Destination, Span};
 use wgpu_bcfsort::internals::layout::Heads;
 use wgpu_bcfsort::internals::planner::Planner;
-use wgpu_bcfsort::{Comparator, Error, Field, KeyType, Options, Order, Tuning};
+use wgpu_bcfsort::{Comparator, Error, Field, KeyType, Options, Order, Predicate, Tuning};
 use wgsl_lockstep::nesting::{self, TooDeep};
 
 /// Reads JSON. A failure says what is wrong.
@@ -30,18 +30,19 @@ fn order(is_descending: bool) -> Order {
     }
 }
 
-/// A comparator. A text that would overflow the stack is refused: that ends the module.
-fn comparator(wgsl: &str) -> Result<Comparator, String> {
+/// A function of rows. A text that would overflow the stack is refused: that ends the module.
+fn custom<T>(code: &str, wgsl: &str, new: fn(&str) -> Result<T, Error>) -> Result<T, String> {
     nesting::check(wgsl).map_err(|too_deep| {
         let TooDeep {
             line,
             column,
             message,
         } = too_deep;
-        let message = format!("comparator: line {line}, column {column}: {message}");
-        answer::failure("Comparator", &message)
+        let what = code.to_lowercase();
+        let message = format!("{what}: line {line}, column {column}: {message}");
+        answer::failure(code, &message)
     })?;
-    Comparator::new(wgsl).map_err(failure)
+    new(wgsl).map_err(failure)
 }
 
 /// A device.
@@ -138,6 +139,8 @@ pub(crate) struct Job {
     bits: Option<[u32; 2]>,
     /// WGSL of a comparator, in place of the key.
     comparator: Option<String>,
+    /// WGSL of a predicate, in place of flags.
+    predicate: Option<String>,
     output: Option<BufferRange>,
     #[serde(default)]
     keep_keys: bool,
@@ -329,6 +332,11 @@ impl Merge {
 }
 
 impl Job {
+    /// Whether it is a compaction.
+    fn keeps_some(&self) -> bool {
+        self.runs.as_ref().is_some_and(|runs| runs.of_flags)
+    }
+
     /// Fails if parts are there that do nothing.
     fn check(&self) -> Result<(), String> {
         let finds = self.runs.is_some() || self.starts_of.is_some() || self.search.is_some();
@@ -354,13 +362,26 @@ impl Job {
     pub(crate) fn job(self) -> Result<job::BufferSort<BufferRange>, String> {
         self.check()?;
         let invalid = |message| Err(answer::failure("InvalidArgument", message));
-        let comparator = self.comparator.as_deref().map(comparator).transpose()?;
-        let (key, field) = match (&comparator, &self.key, self.field) {
-            (Some(comparator), None, None) => {
-                let stride = comparator.row_words() * 4;
+        let comparator = self.comparator.as_deref();
+        let comparator = comparator.map(|wgsl| custom("Comparator", wgsl, Comparator::new));
+        let comparator = comparator.transpose()?;
+        let predicate = self.predicate.as_deref();
+        let predicate = predicate.map(|wgsl| custom("Predicate", wgsl, Predicate::new));
+        let predicate = predicate.transpose()?;
+        let compared = comparator.as_ref().map(Comparator::row_words);
+        let row_words = compared.or(predicate.as_ref().map(Predicate::row_words));
+        let (key, field) = match (row_words, &self.key, self.field) {
+            (Some(words), None, None) => {
+                let stride = words * 4;
                 (KeyType::U32, Some(Field { stride, offset: 0 }))
             }
-            (Some(_), ..) => return invalid("a job with a comparator has neither type nor field"),
+            (Some(_), ..) if comparator.is_some() => {
+                return invalid("a job with a comparator has neither type nor field");
+            }
+            (Some(_), ..) => return invalid("a job with a predicate has neither type nor field"),
+            (None, None, _) if self.keeps_some() => {
+                return invalid("type is missing: a job has a type or a predicate");
+            }
             (None, None, _) => return invalid("type is missing: a job has a type or a comparator"),
             (None, Some(key), field) => (key_type(key)?, field.map(Field::from)),
         };
@@ -385,10 +406,10 @@ impl Job {
             firsts: payload.firsts,
         });
         let runs = self.runs.map(|runs| job::Runs {
-            heads: if runs.of_flags {
-                Heads::OfFlags
-            } else {
-                Heads::OfKeys
+            heads: match (runs.of_flags, &predicate) {
+                (true, Some(_)) => Heads::OfPredicate,
+                (true, None) => Heads::OfFlags,
+                (false, _) => Heads::OfKeys,
             },
             count: runs.count,
             starts: runs.starts,
@@ -404,6 +425,7 @@ impl Job {
         Ok(job::BufferSort {
             order: order(self.descending),
             comparator,
+            predicate,
             output,
             indices: self.indices,
             payload: payload.collect(),

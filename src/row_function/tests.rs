@@ -73,7 +73,7 @@ fn barriers_variables_and_entry_points_are_refused() {
         ),
         (
             with("return subgroupAdd(a.key) < 1u;"),
-            "wgsl:3:8: subgroup operations are not supported in comparators",
+            "wgsl:3:8: subgroup operations are not supported",
         ),
         (
             with("return dpdx(f32(a.key)) < 0.0;"),
@@ -125,7 +125,7 @@ fn barriers_variables_and_entry_points_are_refused() {
 #[test]
 fn device_features_are_refused_with_their_location() {
     let row = |ty: &str| with("return true;").replace("u32", ty);
-    let f16 = "f16 is not supported in comparators";
+    let f16 = "f16 is not supported";
     for (wgsl, location, why) in [
         ("enable f16; // f16\n".to_owned() + &row("f16"), "2:19", f16),
         (
@@ -192,7 +192,7 @@ fn errors_quote_the_text_below_their_first_line() {
 fn loops_are_allowed_and_detected() {
     let has_loops = |wgsl: &str| {
         let comparator = Comparator::new(wgsl).unwrap_or_else(|e| panic!("{e}"));
-        comparator.has_loops()
+        comparator.function().has_loops()
     };
     for body in [
         "for (var i = 0u; i < a.key; i++) { if i == b.key { return true; } }\nreturn false;",
@@ -210,7 +210,12 @@ fn loops_are_allowed_and_detected() {
         "if a.key < 7u && b.key > 1u { return true; }\nreturn false;"
     )));
     // The loop of wide keys is known to end.
-    assert!(!Comparator::wide(64, WideKey::Bytes).unwrap().has_loops());
+    assert!(
+        !Comparator::wide(64, WideKey::Bytes)
+            .unwrap()
+            .function()
+            .has_loops()
+    );
 }
 
 #[test]
@@ -218,7 +223,11 @@ fn names_do_not_clash() {
     // The user's `precedes` is called, and no function of a similar name.
     let similar = with("return precedes_(b, a);")
         + "\nfn precedes_(a: Row, b: Row) -> bool { return a.key < b.key; }";
-    let text = Comparator::new(&similar).unwrap().text().to_owned();
+    let text = Comparator::new(&similar)
+        .unwrap()
+        .function()
+        .text()
+        .to_owned();
     let body = text.split("fn user_precedes(").nth(1).unwrap();
     assert!(body.contains("user_f"), "{text}");
     // Names that clash with the sorter's, and with each other.
@@ -244,7 +253,7 @@ fn names_do_not_clash() {
         // Rows in their buffer, and words of rows beside their indices.
         for words in [0, words] {
             for kernel in crate::samplesort::kernels::of_rows(words) {
-                let assembled = kernel.assemble_comparing(Some(&comparator));
+                let assembled = kernel.assemble_with(Some(comparator.function()));
                 let assembled = assembled.unwrap_or_else(|e| panic!("{e}"));
                 assert!(assembled.bindings.len() <= 9, "{}", kernel.label());
                 // With the stand-in comparator, too.
@@ -263,7 +272,7 @@ fn rows_are_built_from_their_words() {
             fn precedes(a: Row, b: Row) -> bool {{ return a.key < b.key; }}"
         );
         let comparator = Comparator::new(&wgsl).unwrap_or_else(|e| panic!("{e}"));
-        let lines = comparator.of_words().lines();
+        let lines = comparator.function().of_words().lines();
         let lines = lines.filter_map(|line| line.trim().strip_prefix("row."));
         lines.map(String::from).collect::<Vec<_>>()
     };
@@ -431,4 +440,39 @@ fn texts_that_are_too_long_or_too_deep_are_refused_with_their_location() {
     let constants = "const C0 = 1u;\n".to_owned() + &(0..15).map(constant).collect::<String>();
     let error = refused(&(constants + &with("return true;")));
     assert!(error.contains("it cannot be written again"), "{error}");
+}
+
+/// Predicates are read as comparators are, and refused in the same way.
+#[test]
+fn predicates_are_accepted_and_refused() {
+    let refused = |wgsl: &str| Predicate::new(wgsl).unwrap_err().to_string();
+    let with = |body: &str| format!("struct R {{ key: u32 }}\nfn keeps(r: R) -> bool {{ {body} }}");
+    let predicate = Predicate::new(&with("return r.key > 3u;")).unwrap();
+    assert!(predicate.function().text().contains("fn user_keeps("));
+    for (wgsl, why) in [
+        (with("return r.kye > 3u;"), "predicate: "),
+        (
+            with("workgroupBarrier(); return true;"),
+            "predicate: wgsl:2:26: a predicate has no barriers",
+        ),
+        (
+            with("return f16(1) > 0.5h;"),
+            "f16 is not supported, as not every device has it",
+        ),
+        (
+            with("return true;").replace("(r: R)", "(r: R, of: R)"),
+            "wgsl:2:1: it should be fn keeps(row: Row) -> bool",
+        ),
+        (
+            with("return true;").replace("keeps", "precedes"),
+            "there is no function `keeps`",
+        ),
+        (
+            with("return true;") + "\nvar<private> calls: u32;",
+            "a predicate has no variables",
+        ),
+    ] {
+        let error = refused(&wgsl);
+        assert!(error.contains(why), "{error}");
+    }
 }

@@ -17,7 +17,7 @@ pub(super) struct Feature {
 
 pub(super) const F16: Feature = Feature {
     capability: Capabilities::SHADER_FLOAT16,
-    why: "f16 is not supported in comparators, as not every device has it: have two of them in a \
+    why: "f16 is not supported, as not every device has it: have two of them in a \
           u32, and read them by unpack2x16float",
     is_token: |token| {
         let is_alias = token.starts_with("vec") || token.starts_with("mat");
@@ -29,19 +29,19 @@ const FEATURES: [Feature; 4] = [
     F16,
     Feature {
         capability: Capabilities::FLOAT64,
-        why: "f64 is not supported in comparators, as not every device has it",
+        why: "f64 is not supported, as not every device has it",
         is_token: |token| token == "f64" || is_number(token, &["lf"]),
     },
     Feature {
         capability: Capabilities::SHADER_INT64,
-        why: "i64 and u64 are not supported in comparators, as not every device has them: compare \
-              the two words of each",
+        why: "i64 and u64 are not supported, as not every device has them: compare the two words \
+              of each",
         is_token: |token| ["i64", "u64"].contains(&token) || is_number(token, &["li", "lu"]),
     },
     Feature {
         capability: Capabilities::SUBGROUP,
-        why: "subgroup operations are not supported in comparators, whose lanes do not compare at \
-              the same time",
+        why: "subgroup operations are not supported, as lanes do not call the function at the \
+              same time",
         is_token: |token| token.starts_with("subgroup") || token.starts_with("quad"),
     },
 ];
@@ -63,7 +63,7 @@ pub(super) fn missing(module: &Module, wgsl: &str, why: &str) -> Option<&'static
 impl Feature {
     /// An error at the first use of the feature.
     pub(super) fn refuse(&self, source: Source) -> Error {
-        let tokens = tokens(source.0);
+        let tokens = tokens(source.wgsl);
         let is_enabled = |at: usize| at > 0 && tokens[at - 1].0 == "enable";
         let mut uses = (0..tokens.len()).filter(|&at| (self.is_token)(tokens[at].0));
         // An `enable` directive is not a use.

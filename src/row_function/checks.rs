@@ -25,44 +25,45 @@ const STACK_A_BYTE: usize = 8 << 10;
 
 /// Runs `read` on a thread with enough stack for the text. Refuses texts that are too long.
 pub(super) fn on_a_deep_stack<T: Send>(
-    wgsl: &str,
-    read: impl Fn(&str) -> Result<T, Error> + Sync,
+    source: Source,
+    read: impl Fn(Source) -> Result<T, Error> + Sync,
 ) -> Result<T, Error> {
-    let len = wgsl.len();
+    let len = source.wgsl.len();
     if len > MOST_TEXT {
         let why = format!("a text of {len} bytes, where {MOST_TEXT} are allowed");
-        return Err(Error::Comparator(why));
+        return Err(source.role.error(why));
     }
     // In browsers no call may wait for a thread, and a stack overflow is an exception.
     if cfg!(target_family = "wasm") {
-        return read(wgsl);
+        return read(source);
     }
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK + len * STACK_A_BYTE);
-        match thread.spawn_scoped(scope, || read(wgsl)) {
+        match thread.spawn_scoped(scope, || read(source)) {
             Ok(reader) => reader
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(e) => Err(Error::Comparator(format!(
-                "no thread to read it on could be started: {e}"
-            ))),
+            Err(e) => Err(source
+                .role
+                .error(format!("no thread to read it on could be started: {e}"))),
         }
     })
 }
 
 /// Fails if a module declares anything but constants, types and functions.
 pub(super) fn check_declarations(module: &Module, source: Source) -> Result<(), Error> {
+    let it = source.role.name();
     if let Some((handle, _)) = module.global_variables.iter().next() {
-        let why = "a comparator has no variables outside of its functions";
-        return Err(source.refuse(module.global_variables.get_span(handle), why));
+        let why = format!("a {it} has no variables outside of its functions");
+        return Err(source.refuse(module.global_variables.get_span(handle), &why));
     }
     if let Some((handle, _)) = module.overrides.iter().next() {
-        let why = "a comparator has no overrides: use `const`";
-        return Err(source.refuse(module.overrides.get_span(handle), why));
+        let why = format!("a {it} has no overrides: use `const`");
+        return Err(source.refuse(module.overrides.get_span(handle), &why));
     }
     if let Some(point) = module.entry_points.first() {
-        let why = format!("a comparator has no entry points, as `{}` is", point.name);
-        return Err(Error::Comparator(why));
+        let why = format!("a {it} has no entry points, as `{}` is", point.name);
+        return Err(source.role.error(why));
     }
     Ok(())
 }
@@ -100,8 +101,10 @@ pub(super) fn check(module: &Module, info: &ModuleInfo, source: Source) -> Resul
     for (handle, function) in module.functions.iter() {
         let info = &info[handle];
         if !info.available_stages.contains(ShaderStages::COMPUTE) {
-            let why = "a comparator has no derivatives and no `discard`, as fragment shaders have";
-            return Err(source.refuse(module.functions.get_span(handle), why));
+            let it = source.role.name();
+            let why =
+                format!("a {it} has no derivatives and no `discard`, as fragment shaders have");
+            return Err(source.refuse(module.functions.get_span(handle), &why));
         }
         let mut computed = Vec::new();
         checked.loops |= check_block(&function.body, 1, source, &mut computed)?;
@@ -153,9 +156,16 @@ fn check_block(
             | Statement::Continue
             | Statement::Return { .. } => vec![],
             Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => {
-                return Err(source.refuse(span, "a comparator has no barriers"));
+                let why = format!("a {} has no barriers", source.role.name());
+                return Err(source.refuse(span, &why));
             }
-            _ => return Err(source.refuse(span, "a comparator compares, and does nothing else")),
+            _ => {
+                let why = format!(
+                    "a {} computes a bool, and does nothing else",
+                    source.role.name()
+                );
+                return Err(source.refuse(span, &why));
+            }
         };
         for block in within {
             loops |= check_block(block, depth + 1, source, computed)?;

@@ -1,11 +1,10 @@
 //! The memory layout of rows: in Rust, in WGSL, and as words.
 
-use crate::error::Error;
 use naga::{Handle, Module};
 use std::marker::PhantomData;
 
 /// The names, byte offsets and sizes of the fields of a Rust struct, for
-/// [`Comparator::of`](crate::Comparator::of). Made by [`members!`](crate::members).
+/// [`Comparator::of`](crate::Comparator::of) and [`Predicate::of`](crate::Predicate::of). Made by [`members!`](crate::members).
 pub struct Members<T> {
     fields: Vec<Field>,
     of: PhantomData<fn() -> T>,
@@ -154,19 +153,19 @@ fn collect_members(
 }
 
 /// Fails unless a Rust type has the size `stride`, in bytes.
-pub(super) fn check_size<T>(stride: usize) -> Result<(), Error> {
+pub(super) fn check_size<T>(stride: usize) -> Result<(), String> {
     if size_of::<T>() == stride {
         return Ok(());
     }
-    Err(Error::Comparator(format!(
+    Err(format!(
         "{} has {} bytes, but the WGSL struct {stride}",
         std::any::type_name::<T>(),
         size_of::<T>()
-    )))
+    ))
 }
 
 /// Fails unless each member of a row has the offset and the size of the field of that name.
-pub(super) fn check_members<T>(row: &[Member], rust: Members<T>) -> Result<(), Error> {
+pub(super) fn check_members<T>(row: &[Member], rust: Members<T>) -> Result<(), String> {
     let of = std::any::type_name::<T>();
     let mut fields = rust.fields;
     for member in row {
@@ -195,17 +194,17 @@ pub(super) fn check_members<T>(row: &[Member], rust: Members<T>) -> Result<(), E
             ),
             Some(_) => continue,
         };
-        return Err(Error::Comparator(why));
+        return Err(why);
     }
     let Some(Field { name, .. }) = fields.first() else {
         return Ok(());
     };
     let within = format!("{name}.");
     let inner = row.iter().find(|member| member.name.starts_with(&within));
-    Err(Error::Comparator(match inner {
+    Err(match inner {
         Some(inner) => format!("{name} is a struct: name its members, e.g. {}", inner.name),
         None => format!("the WGSL struct has no member {name}"),
-    }))
+    })
 }
 
 /// True if the size alone determines the layout: a row has one member, not an array of structs.

@@ -1,18 +1,8 @@
-//! Custom comparators in WGSL: parsed and validated by themselves, then written again under names
-//! that cannot clash with a kernel's.
+//! Custom comparators in WGSL.
 
-mod checks;
-mod features;
-mod rows;
-#[cfg(test)]
-mod tests;
-
-pub use rows::{FieldOf, Members};
-
+use super::rows::Members;
+use super::{Checked, Role, RowFunction};
 use crate::error::Error;
-use naga::valid::Capabilities;
-use naga::{Expression, Function, Handle, Module, Span};
-use rows::Member;
 use std::any::TypeId;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -105,29 +95,15 @@ use std::sync::Arc;
 /// original.
 #[derive(Clone)]
 pub struct Comparator {
-    checked: Arc<Checked>,
+    function: RowFunction,
     /// The Rust type with the memory layout of a row, if it was checked.
     rust: Option<(TypeId, &'static str)>,
-}
-
-/// A validated comparator.
-struct Checked {
-    /// The renamed text, with the struct `user_row` and the function `user_precedes`.
-    text: String,
-    /// The WGSL function `user_row_of`, which builds a small row from its words. Empty for larger
-    /// rows.
-    of_words: String,
-    /// The stride of rows in 32-bit words.
-    words: u32,
-    members: Vec<Member>,
-    /// True if the text has loops that are not known to end.
-    loops: bool,
 }
 
 impl std::fmt::Debug for Comparator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Comparator")
-            .field("words", &self.checked.words)
+            .field("words", &self.row_words())
             .field("of", &self.rust.map(|(_, name)| name))
             .finish_non_exhaustive()
     }
@@ -135,7 +111,7 @@ impl std::fmt::Debug for Comparator {
 
 impl PartialEq for Comparator {
     fn eq(&self, other: &Self) -> bool {
-        self.checked.text == other.checked.text
+        self.function == other.function
     }
 }
 
@@ -143,7 +119,16 @@ impl Eq for Comparator {}
 
 impl Hash for Comparator {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.checked.text.hash(state);
+        self.function.hash(state);
+    }
+}
+
+impl From<RowFunction> for Comparator {
+    fn from(function: RowFunction) -> Self {
+        Self {
+            function,
+            rust: None,
+        }
     }
 }
 
@@ -221,11 +206,11 @@ impl Comparator {
             }}"
         );
         // The loop ends: nothing else writes to `i`.
-        let checked = checks::on_a_deep_stack(&text, Checked::read)?;
-        Ok(Self::from(Checked {
+        let checked = Checked::read(&text, Role::Comparator)?;
+        Ok(Self::from(RowFunction(Arc::new(Checked {
             loops: false,
             ..checked
-        }))
+        }))))
     }
 
     /// Makes a comparator of rows with the memory layout of the Rust struct `T`.
@@ -296,8 +281,7 @@ impl Comparator {
     /// ```
     pub fn of<T: 'static>(wgsl: &str, members: Members<T>) -> Result<Self, Error> {
         let mut comparator = Self::new(wgsl)?;
-        rows::check_size::<T>(comparator.row_bytes())?;
-        rows::check_members(&comparator.checked.members, members)?;
+        comparator.function.check_members(members)?;
         comparator.rust = Some((TypeId::of::<T>(), std::any::type_name::<T>()));
         Ok(comparator)
     }
@@ -339,17 +323,17 @@ impl Comparator {
     /// assert!(error.to_string().contains("wgsl:1:1: a comparator has no variables"));
     /// ```
     pub fn new(wgsl: &str) -> Result<Self, Error> {
-        checks::on_a_deep_stack(wgsl, Checked::read).map(Self::from)
+        RowFunction::read(wgsl, Role::Comparator).map(Self::from)
     }
 
     /// Fails unless rows have the size of `T`, and either the comparator was made by
     /// [`of`](Self::of) for `T`, or rows have one member.
     pub(crate) fn check_rows<T: 'static>(&self) -> Result<(), Error> {
         let of = std::any::type_name::<T>();
-        rows::check_size::<T>(self.row_bytes())?;
+        self.function.check_size::<T>()?;
         match self.rust {
             Some((id, _)) if id == TypeId::of::<T>() => Ok(()),
-            None if rows::is_plain(&self.checked.members) => Ok(()),
+            None if self.function.is_plain() => Ok(()),
             Some((_, other)) => Err(Error::Comparator(format!(
                 "it was made of {other}, and these rows are of {of}"
             ))),
@@ -377,254 +361,11 @@ impl Comparator {
     /// ```
     #[must_use]
     pub fn row_words(&self) -> u32 {
-        self.checked.words
+        self.function.words()
     }
 
-    fn row_bytes(&self) -> usize {
-        self.checked.words as usize * 4
-    }
-
-    /// The renamed text. All its names begin with `user_`.
-    pub(crate) fn text(&self) -> &str {
-        &self.checked.text
-    }
-
-    /// True if the text has loops that are not known to end.
-    pub(crate) fn has_loops(&self) -> bool {
-        self.checked.loops
-    }
-
-    /// The function `user_row_of`, for kernels that store a row's words beside its index.
-    pub(crate) fn of_words(&self) -> &str {
-        &self.checked.of_words
-    }
-
-    /// Words of the largest rows that kernels store beside their indices.
-    pub(crate) const MOST_WORDS_BESIDE: u32 = 4;
-
-    /// A stand-in for the user's text where kernels are examined without a comparator: words in
-    /// ascending order.
-    pub(crate) const STAND_IN: &str = "struct user_row {
-    key: u32,
-}
-
-fn user_precedes(a: user_row, b: user_row) -> bool {
-    return a.key < b.key;
-}
-";
-
-    /// The [`of_words`](Self::of_words) of the stand-in.
-    pub(crate) const STAND_IN_OF_WORDS: &str = "fn user_row_of(words: vec4<u32>) -> user_row {
-    var row: user_row;
-    row.key = words.x;
-    return row;
-}
-";
-
-    /// The stand-in as a comparator.
-    pub(crate) fn stand_in() -> Self {
-        let checked = Checked {
-            text: Self::STAND_IN.into(),
-            of_words: Self::STAND_IN_OF_WORDS.into(),
-            words: 1,
-            members: Vec::new(),
-            loops: false,
-        };
-        Self::from(checked)
-    }
-}
-
-impl Checked {
-    /// Parses, validates and renames a text.
-    fn read(wgsl: &str) -> Result<Self, Error> {
-        let source = Source(wgsl);
-        let mut module = naga::front::wgsl::parse_str(wgsl).map_err(|e| {
-            // naga advises to enable f16, which only leads to the next error.
-            if e.message().contains("`f16` enable extension") {
-                return features::F16.refuse(source);
-            }
-            Error::Comparator(naga_message(&e.emit_to_string(wgsl)))
-        })?;
-        let refuse = |span: Span, why: &str| source.refuse(span, why);
-        checks::check_declarations(&module, source)?;
-        let info = validate(&module, wgsl).map_err(|why| {
-            features::missing(&module, wgsl, &why)
-                .map_or(Error::Comparator(why), |feature| feature.refuse(source))
-        })?;
-        let checks::Checked { loops, computed } = checks::check(&module, &info, source)?;
-
-        let is_precedes = |f: &Function| f.name.as_deref() == Some("precedes");
-        let found = module.functions.iter().find(|f| is_precedes(f.1));
-        let Some((precedes, function)) = found else {
-            let why = "there is no function `precedes`: fn precedes(a: Row, b: Row) -> bool";
-            return Err(Error::Comparator(why.into()));
-        };
-        let span = module.functions.get_span(precedes);
-        let wrong = || {
-            refuse(
-                span,
-                "it should be fn precedes(a: Row, b: Row) -> bool, of a struct",
-            )
-        };
-        let [a, b] = function.arguments.as_slice() else {
-            return Err(wrong());
-        };
-        let row = a.ty;
-        let returns_bool = function.result.as_ref().is_some_and(|result| {
-            let inner = &module.types[result.ty].inner;
-            *inner == naga::TypeInner::Scalar(naga::Scalar::BOOL)
-        });
-        let naga::TypeInner::Struct { span: bytes, .. } = module.types[row].inner else {
-            return Err(wrong());
-        };
-        if a.ty != b.ty || !returns_bool {
-            return Err(wrong());
-        }
-        if !info[row].contains(naga::valid::TypeFlags::HOST_SHAREABLE) {
-            let why = "rows are not of a type that a buffer can hold";
-            return Err(refuse(module.types.get_span(row), why));
-        }
-        if let Some(other) = rows::laid_out_by_attributes(&module) {
-            let why = "structs with @align or @size are not read: a member that fills the gap is";
-            return Err(refuse(module.types.get_span(other), why));
-        }
-        let members = rows::members(&module, row);
-        rename(&mut module, &computed, row, precedes);
-        let written = |why: String| Error::Comparator(format!("it cannot be written again: {why}"));
-        let text = write(&module, &info).map_err(|e| written(e.to_string()))?;
-        // Check the text that was written.
-        let read = naga::front::wgsl::parse_str(&text)
-            .map_err(|e| written(naga_message(&e.emit_to_string(&text))))?;
-        validate(&read, &text).map_err(written)?;
-        Ok(Self {
-            of_words: match bytes / 4 {
-                0..=Comparator::MOST_WORDS_BESIDE => rows::of_words(&read),
-                _ => String::new(),
-            },
-            text,
-            words: bytes / 4,
-            members,
-            loops,
-        })
-    }
-}
-
-impl From<Checked> for Comparator {
-    fn from(checked: Checked) -> Self {
-        Self {
-            checked: Arc::new(checked),
-            rust: None,
-        }
-    }
-}
-
-/// The user's text. Errors quote a line of it.
-#[derive(Clone, Copy)]
-struct Source<'a>(&'a str);
-
-impl Source<'_> {
-    /// An error with the reason, line and column, and the first 200 characters of that line.
-    fn refuse(self, span: Span, why: &str) -> Error {
-        // Unnamed types have no span.
-        if !span.is_defined() {
-            return Error::Comparator(why.into());
-        }
-        let location = span.location(self.0);
-        let line = self.0.lines().nth(location.line_number.max(1) as usize - 1);
-        let line: String = line.unwrap_or_default().chars().take(200).collect();
-        Error::Comparator(format!(
-            "wgsl:{}:{}: {why}\n{}",
-            location.line_number, location.line_position, line
-        ))
-    }
-}
-
-/// Validates a module. The error quotes lines of `wgsl`.
-fn validate(module: &Module, wgsl: &str) -> Result<naga::valid::ModuleInfo, String> {
-    validate_with(module, wgsl, Capabilities::empty())
-}
-
-/// Validates a module for a device with optional capabilities.
-fn validate_with(
-    module: &Module,
-    wgsl: &str,
-    capabilities: Capabilities,
-) -> Result<naga::valid::ModuleInfo, String> {
-    let flags = naga::valid::ValidationFlags::all();
-    let mut validator = naga::valid::Validator::new(flags, capabilities);
-    validator
-        .validate(module)
-        .map_err(|e| naga_message(&e.emit_to_string(wgsl)))
-}
-
-/// naga's message without its prefix. The lines after the first show the location.
-fn naga_message(text: &str) -> String {
-    let text = text.trim_end();
-    text.strip_prefix("error: ").unwrap_or(text).to_owned()
-}
-
-/// Writes a module of at most [`MOST_WRITTEN`] bytes. The limit is needed because naga writes each
-/// constant out in full wherever another one uses it, so a short text can become gigabytes.
-fn write(
-    module: &Module,
-    info: &naga::valid::ModuleInfo,
-) -> Result<String, naga::back::wgsl::Error> {
-    struct Bounded(String);
-    impl std::fmt::Write for Bounded {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            if self.0.len() + text.len() > MOST_WRITTEN {
-                return Err(std::fmt::Error);
-            }
-            self.0.write_str(text)
-        }
-    }
-    let flags = naga::back::wgsl::WriterFlags::empty();
-    let mut writer = naga::back::wgsl::Writer::new(Bounded(String::new()), flags);
-    writer.write(module, info)?;
-    Ok(writer.finish().0)
-}
-
-/// The maximum size of the renamed text in bytes.
-const MOST_WRITTEN: usize = 1 << 20;
-
-/// Renames all declarations of a module to unique names that begin with `user_`: the struct of rows
-/// to `user_row`, and the function to `user_precedes`. naga invents the names within functions.
-fn rename(
-    module: &mut Module,
-    computed: &[Vec<Handle<Expression>>],
-    row: Handle<naga::Type>,
-    precedes: Handle<Function>,
-) {
-    let mut types = naga::UniqueArena::new();
-    for (handle, ty) in module.types.iter() {
-        let mut ty = ty.clone();
-        // Named types stay distinct by their new names, unnamed ones by their contents. So no types
-        // merge, and handles stay valid.
-        ty.name = ty.name.map(|_| format!("user_t{}", handle.index()));
-        if handle == row {
-            ty.name = Some("user_row".into());
-        }
-        types.insert(ty, module.types.get_span(handle));
-    }
-    module.types = types;
-    for (handle, constant) in module.constants.iter_mut() {
-        constant.name = Some(format!("user_c{}", handle.index()));
-    }
-    for (handle, function) in module.functions.iter_mut() {
-        function.name = Some(format!("user_f{}", handle.index()));
-        if handle == precedes {
-            function.name = Some("user_precedes".into());
-        }
-        // A named expression is written once, as a `let`, instead of nested in each of its uses.
-        let computed = computed[handle.index()].iter();
-        function.named_expressions = computed
-            .map(|&at| (at, format!("user_l{}", at.index())))
-            .collect();
-        for argument in &mut function.arguments {
-            argument.name = None;
-        }
-        for (_, variable) in function.local_variables.iter_mut() {
-            variable.name = None;
-        }
+    /// The function that compares.
+    pub(crate) const fn function(&self) -> &RowFunction {
+        &self.function
     }
 }
