@@ -12,15 +12,17 @@ export MESA_SHADER_CACHE_DIR ?= $(TARGET)/mesa-shaders
 
 # One selection of packages, so that all of these commands share one build.
 TESTS = --locked --workspace --exclude portability
-# The test programs of all packages but the one on adapters, which runs beside them.
+# The test programs of all packages but the one on adapters, which runs beside them, and the one in
+# lock-step.
 PROGRAMS = $(filter-out crates/portability/%,$(wildcard tests/*/main.rs \
 	crates/*/tests/*/main.rs crates/*/tests/*.rs))
-OTHERS = $(filter-out gpu,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
+OTHERS = $(filter-out gpu lockstep,$(basename $(notdir $(PROGRAMS:%/main.rs=%))))
 # What the demo and the figures run. One cargo command: separate ones would resolve other features
 # and rebuild the dependencies.
 RELEASE = --release --locked -p bcfsort-cli -p wgpu-bcfsort --bin wgpu-bcfsort --examples
 
-.PHONY: help setup demo build-demo test test-gpu test-others test-all kernels-of-tests \
+.PHONY: help setup demo build-demo test build-tests test-beside-it test-gpu test-lockstep \
+	test-others test-all kernels-of-tests \
 	portability cross lint \
 	package deny advisories api peers figures docs python datafusion ballista web test-web
 
@@ -40,13 +42,19 @@ demo: setup build-demo ## sort real data and ten million keys on the GPU, verifi
 
 # Lavapipe compiles one kernel at a time in each process, so the other tests run beside its tests,
 # where 'cargo test' would run them one after the other.
-test: setup ## run every test; a machine without a device fails
+test: build-tests ## run every test; a machine without a device fails
+	$(MAKE) -j2 test-gpu test-beside-it
+
+build-tests: setup
 	cargo fetch --locked --manifest-path crates/wgsl-lockstep/tests/corpus/Cargo.toml
 	cargo test $(TESTS) --lib --bins --tests --no-run
-	$(MAKE) -j2 test-gpu test-others
 
-test-gpu:
-	cargo test $(TESTS) --test gpu
+test-beside-it:
+	$(MAKE) test-others
+	$(MAKE) test-lockstep
+
+test-gpu test-lockstep:
+	cargo test $(TESTS) --test $(@:test-%=%)
 
 test-others:
 	cargo test $(TESTS) --lib --bins $(OTHERS:%=--test %)
