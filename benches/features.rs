@@ -14,8 +14,8 @@ use std::ops::Range;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
     CompactJob, Comparator, Detail, Error, Field, HistogramJob, KeyField, KeyType, Keys, MergeJob,
-    Options, Order, Payload, PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob, Sorter,
-    TopKJob, WideKey, wgpu,
+    Options, Order, Payload, Predicate, PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob,
+    Sorter, TopKJob, WideKey, wgpu,
 };
 
 /// Timed runs of each kind. One untimed run precedes them.
@@ -52,6 +52,7 @@ struct Buffers {
     /// Flags, half of which are set.
     flags: wgpu::Buffer,
     byte_flags: wgpu::Buffer,
+    odd: Predicate,
     comparators: [Comparator; 3],
 }
 
@@ -60,6 +61,10 @@ const FEW: u64 = 1000;
 /// The order of `u32`, for a comparison with the built-in key type.
 const ONE_WORD: &str = "struct Row { key: u32 }
 fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }";
+
+/// Half of all random keys.
+const ODD: &str = "struct Row { key: u32 }
+fn keeps(row: Row) -> bool { return (row.key & 1u) == 1u; }";
 
 /// Depths are not NaNs, with which this would not be an order.
 const TWO_FIELDS: &str = "struct Row { cell: u32, depth: u32, rest: vec2<u32> }
@@ -120,6 +125,11 @@ const KINDS: &[Kind] = &[
     }),
     ("compact half by flags of 8 bits", |s, b| {
         compact(b, Keys::new(&b.byte_flags, KeyType::U8)).prepare(s)
+    }),
+    ("compact half by a predicate", |s, b| {
+        // What is kept is moved from the rows that are read, as CUB's `If` does it.
+        let kept = CompactJob::by(&b.keys, &b.odd, b.len, &b.found);
+        kept.rows(&b.keys, 4, &b.sorted).prepare(s)
     }),
     ("scan", |s, b| {
         let job = ScanJob::exclusive(&b.values, KeyType::U32, b.len);
@@ -449,6 +459,7 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
         table: buffer(sorter, len + 1),
         flags: filled(sorter, &flags),
         byte_flags: filled(sorter, &bytes),
+        odd: Predicate::new(ODD).unwrap(),
         comparators,
     };
     let contents = filled(sorter, &noise(4 * len));

@@ -41,7 +41,7 @@ pub enum BufferRole {
     Needles,
     /// Their places: [`SortJob::lower_bound`](crate::SortJob::lower_bound).
     Places,
-    /// The flags of a [`CompactJob`](crate::CompactJob).
+    /// The flags of a [`CompactJob`](crate::CompactJob), or the rows that its predicate reads.
     Flags,
     /// The number of records that a [`CompactJob`](crate::CompactJob) keeps.
     Kept,
@@ -97,7 +97,8 @@ impl fmt::Display for BufferRole {
 }
 
 /// Every error of the library. The text is one line, with the numbers that explain it. Below that
-/// line, [`Comparator`](Self::Comparator) and [`Kernel`](Self::Kernel) may quote WGSL.
+/// line, [`Comparator`](Self::Comparator), [`Predicate`](Self::Predicate) and
+/// [`Kernel`](Self::Kernel) may quote WGSL.
 ///
 /// An error leaves the user's data intact: host slices are unchanged, and GPU buffers are written
 /// only by submissions that were made.
@@ -229,8 +230,8 @@ pub enum Error {
         /// The usages of the buffer.
         actual: wgpu::BufferUsages,
     },
-    /// One buffer was used in two roles. A dispatch cannot bind a buffer in two roles, even if the
-    /// ranges do not overlap.
+    /// One buffer was used in two roles, at least one of which is written. A dispatch cannot bind a
+    /// buffer in two roles, even if the ranges do not overlap.
     #[non_exhaustive]
     #[error(
         "the {first} and the {second} are in one buffer, which a dispatch cannot bind twice: copy \
@@ -298,7 +299,8 @@ pub enum Error {
     /// Rust type. The text has the reason with line and column, and quotes the line below.
     #[error("comparator: {0}")]
     Comparator(String),
-    /// A [`Predicate`](crate::Predicate) was refused, as a comparator is.
+    /// A [`Predicate`](crate::Predicate) was refused, or its rows do not have the layout of the
+    /// Rust type. The text is like that of [`Comparator`](Self::Comparator).
     #[error("predicate: {0}")]
     Predicate(String),
     /// An option is outside its range.

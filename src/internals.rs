@@ -54,7 +54,7 @@ pub mod top_k {
 use crate::error::Error;
 #[cfg(feature = "gpu")]
 use crate::prefix_sums::PreparedPrefixSums;
-use crate::row_function::{Comparator, Predicate, Role, RowFunction};
+use crate::row_function::{Comparator, RowFunction};
 use crate::shader::Kernel;
 #[cfg(feature = "gpu")]
 use crate::sorter::PreparedSort;
@@ -111,13 +111,7 @@ pub fn layout_entries(assembled: &shader::Assembled) -> Vec<wgpu::BindGroupLayou
 /// A stand-in for a user's comparator where all kernels are enumerated.
 #[must_use]
 pub fn comparator_stand_in() -> Comparator {
-    RowFunction::stand_in(Role::Comparator).into()
-}
-
-/// A stand-in for a user's predicate.
-#[must_use]
-pub fn predicate_stand_in() -> Predicate {
-    RowFunction::stand_in(Role::Predicate).into()
+    RowFunction::stand_in().into()
 }
 
 /// The function of a comparator, as recordings have it.

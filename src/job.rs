@@ -121,7 +121,7 @@ pub struct BufferSort<R> {
     pub order: Order,
     /// What compares structs in place of a key.
     pub comparator: Option<Comparator>,
-    /// What tells which rows are kept, for [`Heads::OfPredicate`].
+    /// What tells which rows are kept, with [`Heads::OfPredicate`] alone.
     pub predicate: Option<Predicate>,
     /// Where sorted keys or structs are written.
     pub output: Destination<R>,
@@ -145,7 +145,7 @@ pub struct BufferSort<R> {
     pub search: Option<Search<R>>,
 }
 
-/// Where the runs of equal keys are written, or the records that are flagged.
+/// Where the runs of equal keys are written, or the records that are kept.
 #[derive(Clone, Debug)]
 pub struct Runs<R> {
     /// What begins a run.
@@ -773,9 +773,13 @@ impl<R: AsSpan> BufferSort<R> {
     pub fn bindings(&self) -> Result<Vec<(BufferRole, &R, Bound)>, Error> {
         let mut bindings: Vec<(BufferRole, &R, Bound)> = Vec::new();
         let mut add = |role: BufferRole, range, bytes: u64| {
-            let mut given = bindings.iter();
-            if let Some(&(first, ..)) = given.find(|(_, other, _)| R::is_same_buffer(other, range))
-            {
+            // Where nothing is sorted, these are only read.
+            let is_read =
+                |role| self.is_sorted && matches!(role, BufferRole::Keys | BufferRole::Payload(_));
+            let clash = bindings.iter().find(|&&(other, at, _)| {
+                R::is_same_buffer(at, range) && !(is_read(role) && is_read(other))
+            });
+            if let Some(&(first, ..)) = clash {
                 let second = role;
                 return Err(Error::SameBuffer { first, second });
             }

@@ -55,7 +55,8 @@
 //! | a result to read back | [`Sorter::download`] |
 //! | runs of equal keys, each key once, the starts of cells, the places of other keys | [`SortJob::runs`], [`SortJob::unique`], [`SortJob::starts_of`], [`SortJob::lower_bound`] |
 //! | the same in a buffer that is sorted already | [`SortJob::of_sorted`] |
-//! | records with a flag, to keep these (stream compaction); values to add up (scan) | [`CompactJob`], [`ScanJob`] |
+//! | records with a flag, or that a function in WGSL selects, to keep these (stream compaction) | [`CompactJob`], [`Predicate`] |
+//! | values to add up (scan) | [`ScanJob`] |
 //! | two sorted buffers, to merge them | [`MergeJob`] |
 //! | keys, to count them in bins (histogram) | [`HistogramJob`] |
 //! | keys that may be sorted already | [`Sorter::is_sorted_until`], [`Sorter::prepare_is_sorted`] |

@@ -22,7 +22,7 @@ pub(crate) struct Compiled {
     pub(crate) bindings: Vec<Binding>,
 }
 
-/// A kernel and its custom comparator, if it has one.
+/// A kernel and its custom function, if it has one.
 type PipelineKey = (Kernel, Option<RowFunction>);
 
 /// The pipeline of one kernel, `None` until it is compiled.

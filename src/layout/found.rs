@@ -22,7 +22,7 @@ use super::{Output, Rows};
 use crate::recording::{Buffer, Phase, Step};
 use crate::shader::Kernel;
 
-/// Where the runs of equal keys are written, or the records that are flagged.
+/// Where the runs of equal keys are written, or the records that are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
     /// What begins a run.

@@ -123,7 +123,10 @@ impl Hash for RowFunction {
 
 impl std::fmt::Debug for RowFunction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0.text)
+        f.debug_struct("RowFunction")
+            .field("role", &self.0.role)
+            .field("words", &self.0.words)
+            .finish_non_exhaustive()
     }
 }
 
@@ -132,8 +135,9 @@ impl RowFunction {
         Checked::read(wgsl, role).map(|checked| Self(Arc::new(checked)))
     }
 
-    /// The [stand-in](Role::stand_in) as a function.
-    pub(crate) fn stand_in(role: Role) -> Self {
+    /// The [stand-in](Role::stand_in) for a comparator as a function.
+    pub(crate) fn stand_in() -> Self {
+        let role = Role::Comparator;
         Self(Arc::new(Checked {
             role,
             text: role.stand_in().into(),
@@ -351,7 +355,8 @@ fn write(
 const MOST_WRITTEN: usize = 1 << 20;
 
 /// Renames all declarations of a module to unique names that begin with `user_`: the struct of rows
-/// to `user_row`, and the function to `user_` and its name. naga invents the names within functions.
+/// to `user_row`, and the function to `user_` and its name. naga invents the names within
+/// functions.
 fn rename(
     module: &mut Module,
     computed: &[Vec<Handle<Expression>>],

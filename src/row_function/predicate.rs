@@ -62,12 +62,6 @@ impl std::fmt::Debug for Predicate {
     }
 }
 
-impl From<RowFunction> for Predicate {
-    fn from(function: RowFunction) -> Self {
-        Self(function)
-    }
-}
-
 impl Predicate {
     /// Makes a predicate of rows with the memory layout of the Rust struct `T`.
     ///
@@ -99,7 +93,7 @@ impl Predicate {
     /// assert!(error.to_string().contains("predicate: member index is at byte 4 of"));
     /// # Ok::<(), wgpu_bcfsort::Error>(())
     /// ```
-    pub fn of<T: 'static>(wgsl: &str, members: Members<T>) -> Result<Self, Error> {
+    pub fn of<T>(wgsl: &str, members: Members<T>) -> Result<Self, Error> {
         let predicate = Self::new(wgsl)?;
         predicate.0.check_members(members)?;
         Ok(predicate)
@@ -118,7 +112,8 @@ impl Predicate {
     /// ```
     /// use wgpu_bcfsort::Predicate;
     ///
-    /// let is_odd = "struct Row { key: u32 } fn keeps(row: Row) -> bool { return (row.key & 1) > 0; }";
+    /// let is_odd = "struct Row { key: u32 }
+    ///     fn keeps(row: Row) -> bool { return (row.key & 1) > 0; }";
     /// assert_eq!(Predicate::new(is_odd)?.row_words(), 1);
     ///
     /// let error = Predicate::new("fn keeps(key: u32) -> bool { return key > 7u; }").unwrap_err();

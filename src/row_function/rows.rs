@@ -4,7 +4,8 @@ use naga::{Handle, Module};
 use std::marker::PhantomData;
 
 /// The names, byte offsets and sizes of the fields of a Rust struct, for
-/// [`Comparator::of`](crate::Comparator::of) and [`Predicate::of`](crate::Predicate::of). Made by [`members!`](crate::members).
+/// [`Comparator::of`](crate::Comparator::of) and [`Predicate::of`](crate::Predicate::of). Made by
+/// [`members!`](crate::members).
 pub struct Members<T> {
     fields: Vec<Field>,
     of: PhantomData<fn() -> T>,
@@ -54,7 +55,7 @@ impl<T> std::fmt::Debug for Members<T> {
 }
 
 /// Lists the fields of a Rust struct with their offsets, as [`Members`] for
-/// [`Comparator::of`](crate::Comparator::of).
+/// [`Comparator::of`](crate::Comparator::of) and [`Predicate::of`](crate::Predicate::of).
 ///
 /// The syntax is that of the struct, without types. If a field has another name in WGSL, write that
 /// name first: `depth: z`, or `depth: 0` for a tuple struct. List each field of a nested struct:

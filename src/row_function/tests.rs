@@ -449,8 +449,11 @@ fn predicates_are_accepted_and_refused() {
     let with = |body: &str| format!("struct R {{ key: u32 }}\nfn keeps(r: R) -> bool {{ {body} }}");
     let predicate = Predicate::new(&with("return r.key > 3u;")).unwrap();
     assert!(predicate.function().text().contains("fn user_keeps("));
+    assert!(!predicate.function().has_loops());
+    let loops = Predicate::new(&with("loop { if r.key > 3u { break; } } return true;")).unwrap();
+    assert!(loops.function().has_loops());
     for (wgsl, why) in [
-        (with("return r.kye > 3u;"), "predicate: "),
+        (with("return r.kye > 3u;"), "wgsl:2:38"),
         (
             with("workgroupBarrier(); return true;"),
             "predicate: wgsl:2:26: a predicate has no barriers",

@@ -1,4 +1,4 @@
-//! Stream compaction: the records that are flagged.
+//! Stream compaction: the records that are flagged, or that a predicate keeps.
 
 use super::{Keys, Payload, PreparedSort, Runs, Scratch, SortJob, Sorter};
 use crate::error::{BufferRole, Error};
@@ -8,22 +8,23 @@ use crate::key::KeyType;
 use crate::layout::Heads;
 use crate::row_function::Predicate;
 
-/// Keeps some records in their order, and counts them: stream compaction. Those whose flag is not 0,
-/// or of which a [`Predicate`] says so.
+/// Keeps the records whose flag is not 0, or that a [`Predicate`] keeps, in their order, and counts
+/// them: stream compaction.
 ///
 /// A flag is a number of any [`KeyType`](crate::KeyType), of which any bit is set. One of 8 bits
 /// for each record is the fastest to read; a [field](Keys::strided) of structs can be one, too.
-/// Flags and records are read-only. For a predicate, see [`by`](Self::by).
+/// Flags and records are read-only.
 ///
 /// | what comes out | method |
 /// |---|---|
-/// | the number of records that are kept | [`new`](Self::new) |
+/// | the number of records that are kept | [`new`](Self::new), [`by`](Self::by) |
 /// | the index of each | [`indices`](Self::indices) |
 /// | a row of each | [`rows`](Self::rows) |
 ///
 /// It is recorded as a sort is, creates no object in a frame, and may take the number of records
 /// [from a GPU buffer](Self::len_from). The number that it writes can be that of a sort or of
-/// another compaction. The result is the same on every device.
+/// another compaction. The result is the same on every device, with a predicate if the numbers that
+/// it computes are.
 ///
 /// O(n) time: three dispatches, and two for each buffer of rows. Scratch memory is a bit per record
 /// and a KiB for 2^20; with rows but no indices, 4 bytes more per record.
@@ -69,10 +70,9 @@ impl<'a> CompactJob<'a> {
     /// Reads the first `len` rows, and writes the number of those that a predicate keeps, a u32, to
     /// the beginning of `count`.
     ///
-    /// The rows begin at a multiple of 256 bytes, and are read-only. To get those that are kept, name them
-    /// again in [`rows`](Self::rows). In errors they have the role [`Flags`](BufferRole::Flags).
-    ///
-    /// The time is that of reading the rows, where that of the predicate is less.
+    /// The rows begin at a multiple of 256 bytes, and are read-only. To get those that are kept,
+    /// name the same range in [`rows`](Self::rows), too. In errors they have the role
+    /// [`Flags`](BufferRole::Flags).
     ///
     /// # Examples
     ///
@@ -186,8 +186,8 @@ impl<'a> CompactJob<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`Sorter::prepare`]. In them the flags have the role
-    /// [`Flags`](BufferRole::Flags), and rows that are kept
+    /// Those of [`Sorter::prepare`]. In them the flags, or the rows that a predicate reads, have
+    /// the role [`Flags`](BufferRole::Flags), and rows that are kept
     /// [`PayloadOutput`](BufferRole::PayloadOutput).
     ///
     /// # Examples

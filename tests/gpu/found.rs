@@ -277,7 +277,7 @@ fn rows_are_kept_by_a_predicate() {
     for (predicate, keeps) in cases {
         let words = predicate.row_words() as usize;
         for (len, used) in [(0, 0), (1, 1), (70_001, 70_001), (70_001, 12_345_u32)] {
-            let key = |i: u32| i.wrapping_mul(0x9e37_79b9);
+            let key = |i: u32| !i.wrapping_mul(0x9e37_79b9);
             let row = |i: u32| [key(i), 7, i].into_iter().take(words);
             let in_front = vec![1; 64];
             let rows: Vec<u32> = (0..len).flat_map(row).chain([0; 3]).collect();
@@ -303,13 +303,22 @@ fn rows_are_kept_by_a_predicate() {
             assert!(found[..kept.len()] == kept, "{what}");
             assert!(found[kept.len()..].iter().all(|&word| word == 7), "{what}");
             let expected: Vec<u32> = kept.iter().flat_map(|&i| row(i)).collect();
-            assert!(gpu.read(&to)[..expected.len()] == expected, "{what}");
+            let moved = gpu.read(&to);
+            let (moved, rest) = moved.split_at(expected.len());
+            assert!(moved == expected, "{what}");
+            assert!(rest.iter().all(|&word| word == 7), "{what}");
         }
     }
     let (rows, count) = (gpu.buffer(&[0; 80]), gpu.buffer(&[0]));
     let job = CompactJob::by(rows.slice(4..), &odd, 8, &count);
     let error = job.prepare(&gpu.first).unwrap_err().to_string();
     assert!(error.contains("flags") && error.contains("256"), "{error}");
+    let into_itself = CompactJob::by(&rows, &odd, 8, &count).rows(&rows, 4, &rows);
+    let onto_itself = CompactJob::by(&rows, &odd, 8, &rows);
+    for job in [into_itself, onto_itself] {
+        let error = job.prepare(&gpu.first).unwrap_err();
+        assert!(matches!(error, Error::SameBuffer { .. }), "{error}");
+    }
 }
 
 #[test]

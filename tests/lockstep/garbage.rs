@@ -81,7 +81,8 @@ fn garbage(
         // Only the library writes them: numbers of records, up to the capacity.
         made.fill(random.word() % (len + 1));
     } else if recording.custom.is_some() && role.holds_keys() {
-        // Kernels that call a custom function keep wgpu's checks of bounds. So here a record is always a row.
+        // Kernels that call a custom function keep wgpu's checks of bounds. So here a record is
+        // always a row.
         for word in &mut made {
             *word %= len;
         }

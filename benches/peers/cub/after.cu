@@ -1,5 +1,5 @@
 // Times what CUB and Thrust have beside a sort, on the shapes of `cargo bench --bench features`:
-// runs, unique, lower_bound, scan, select, merge. Prints a table.
+// runs, unique, lower_bound, scan, select, histogram, merge. Prints a table.
 //
 //     bash benches/peers/build after && target/peers/after
 //
@@ -17,7 +17,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace
@@ -179,6 +181,19 @@ int main()
         return cub::DeviceSelect::Flagged(memory, size, values, bytes_of_flags, to, number,
                                           len_many);
     });
+    const auto is_odd = [] __device__(std::uint32_t value) { return (value & 1) == 1; };
+    timer.row("select if odd, 2^26 u32", [&](void *memory, std::size_t &size) {
+        return cub::DeviceSelect::If(memory, size, values, to, number, len_many, is_odd);
+    });
+    for (const int bins : {256, 1024, 4096})
+    {
+        const auto name = "histogram, " + std::to_string(bins) + " even bins, 2^24 u32";
+        timer.row(name.c_str(), [&](void *memory, std::size_t &size) {
+            return cub::DeviceHistogram::HistogramEven(
+                memory, size, keys, to, bins + 1, std::uint32_t{0},
+                std::numeric_limits<std::uint32_t>::max(), len);
+        });
+    }
     timer.row("exclusive sum, 2^26 u32", [&](void *memory, std::size_t &size) {
         return cub::DeviceScan::ExclusiveSum(memory, size, values, to, len_many);
     });

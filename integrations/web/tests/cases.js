@@ -454,12 +454,15 @@ export async function compactions() {
   }
   const predicate = `struct Pair { x: f32, y: f32 }
     fn keeps(pair: Pair) -> bool { return fract(pair.x / 8.0) == 0.0; }`;
-  const tested = { flags: rows, predicate, length, kept, indices };
+  const tested = { flags: rows, predicate, length, kept, indices, payload };
   (await sorter.prepareCompact(tested)).run();
   const fourths = [...flags.keys()].filter((i) => i % 4 === 0);
   same(await buffers.download(kept, Uint32Array), [fourths.length], 'kept by a predicate');
   const found = await buffers.download(indices, Uint32Array);
   same(found.slice(0, fourths.length), fourths, 'indices by a predicate');
+  const own = await buffers.download(output, Float32Array);
+  const pairsOfFourths = fourths.flatMap((i) => [2 * i, 2 * i + 1]);
+  same(own.slice(0, pairsOfFourths.length), pairsOfFourths, 'rows by a predicate');
   await fails('Predicate', () => sorter.prepareCompact({ ...tested, predicate: 'fn keeps() {}' }));
   const typed = { ...tested, type: 'u8' };
   const both = await fails('InvalidArgument', () => sorter.prepareCompact(typed));

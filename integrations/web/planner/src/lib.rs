@@ -534,12 +534,20 @@ mod tests {
     }
 
     #[test]
-    fn a_comparator_that_would_overflow_the_stack_is_refused() {
+    fn a_text_that_would_overflow_the_stack_is_refused() {
         let planner = Planner::new(&device().to_string()).unwrap();
-        let comparator = format!(
-            "struct P {{ x: u32 }} fn precedes(a: P, b: P) -> bool {{ return {}true; }}",
-            "!".repeat(10_100)
-        );
+        let deep = |function: &str| {
+            let body = "!".repeat(10_100);
+            format!("struct P {{ x: u32 }} fn {function} -> bool {{ return {body}true; }}")
+        };
+        let predicate = deep("keeps(of: P)");
+        let runs = json!({"count": range(1, 4), "ofFlags": true});
+        let job = json!({
+            "length": 1, "keys": range(0, 4), "sorted": true, "predicate": predicate, "runs": runs
+        });
+        let failure = planner.plan(&job.to_string()).unwrap_err();
+        assert_eq!(code(&failure), "Predicate");
+        let comparator = deep("precedes(a: P, b: P)");
         let job = json!({"length": 1, "keys": range(0, 4), "comparator": comparator});
         let failure = planner.plan(&job.to_string()).unwrap_err();
         assert_eq!(code(&failure), "Comparator");

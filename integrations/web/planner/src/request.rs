@@ -350,6 +350,8 @@ impl Job {
             "sorted combines with none of keepKeys, output and indices: nothing is sorted"
         } else if self.sorted && self.payload.iter().any(moves) {
             "sorted moves neither values nor payload: a payload has firsts, and no output"
+        } else if self.predicate.is_some() && (!self.keeps_some() || self.comparator.is_some()) {
+            "a predicate is that of a compaction"
         } else if self.runs.is_none() && self.payload.iter().any(|of| of.firsts.is_some()) {
             "payload[].firsts are those of runs: name runs or unique"
         } else {
