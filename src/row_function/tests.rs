@@ -453,7 +453,7 @@ fn predicates_are_accepted_and_refused() {
     let loops = Predicate::new(&with("loop { if r.key > 3u { break; } } return true;")).unwrap();
     assert!(loops.function().has_loops());
     for (wgsl, why) in [
-        (with("return r.kye > 3u;"), "wgsl:2:38"),
+        (with("return r.kye > 3u;"), "wgsl:2:35"),
         (
             with("workgroupBarrier(); return true;"),
             "predicate: wgsl:2:26: a predicate has no barriers",
@@ -463,7 +463,7 @@ fn predicates_are_accepted_and_refused() {
             "f16 is not supported, as not every device has it",
         ),
         (
-            with("return true;").replace("(r: R)", "(r: R, of: R)"),
+            with("return true;").replace("(r: R)", "(r: R, s: R)"),
             "wgsl:2:1: it should be fn keeps(row: Row) -> bool",
         ),
         (

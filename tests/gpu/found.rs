@@ -262,9 +262,9 @@ fn rows_are_kept_by_a_predicate() {
         "struct Row { key: u32 } fn keeps(row: Row) -> bool { return (row.key & 1u) > 0u; }";
     let has_many_bits = "const LEAST = 17u;
         struct Row { key: u32, padding: array<u32, 2> }
-        fn bits(of: u32) -> u32 {
+        fn bits(value: u32) -> u32 {
             var all = 0u;
-            for (var rest = of; rest > 0u; rest = rest & (rest - 1u)) { all++; }
+            for (var rest = value; rest > 0u; rest = rest & (rest - 1u)) { all++; }
             return all;
         }
         fn keeps(row: Row) -> bool { return bits(row.key) >= LEAST; }";

@@ -540,7 +540,7 @@ mod tests {
             let body = "!".repeat(10_100);
             format!("struct P {{ x: u32 }} fn {function} -> bool {{ return {body}true; }}")
         };
-        let predicate = deep("keeps(of: P)");
+        let predicate = deep("keeps(row: P)");
         let runs = json!({"count": range(1, 4), "ofFlags": true});
         let job = json!({
             "length": 1, "keys": range(0, 4), "sorted": true, "predicate": predicate, "runs": runs
