@@ -14,8 +14,8 @@ use std::ops::Range;
 use wgpu_bcfsort::internals::Recorded as _;
 use wgpu_bcfsort::{
     CompactJob, Comparator, Detail, Error, Field, HistogramJob, KeyField, KeyType, Keys, MergeJob,
-    Options, Order, Payload, Predicate, PreparedSort, Runs, ScanJob, SegmentedSortJob, SortJob,
-    Sorter, TopKJob, WideKey, wgpu,
+    Options, Order, Payload, Predicate, PreparedSort, Runs, ScanJob, SortJob, Sorter, TopKJob,
+    WideKey, wgpu,
 };
 
 /// Timed runs of each kind. One untimed run precedes them.
@@ -222,6 +222,12 @@ const KINDS: &[Kind] = &[
     ("segments of 1024, top 1024, indices", |s, b| {
         top_k(b, KeyType::U32, 1024).indices(&b.sorted).prepare(s)
     }),
+    ("1000 segments, top 2000 in place", |s, b| {
+        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.few).top(2000))
+    }),
+    ("1000 segments, top 64 in place", |s, b| {
+        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.few).top(64))
+    }),
     ("1000 segments, top 64, indices", |s, b| {
         let job = TopKJob::segmented(
             Keys::new(&b.keys, KeyType::U32),
@@ -352,7 +358,7 @@ fn segmented<'a>(
     keys: &'a wgpu::Buffer,
     key: KeyType,
     offsets: &'a wgpu::Buffer,
-) -> SegmentedSortJob<'a> {
+) -> SortJob<'a> {
     let count = (offsets.size() / 4) as u32;
     SortJob::segmented(Keys::new(keys, key), buffers.len, offsets, count)
 }

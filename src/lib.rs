@@ -89,8 +89,6 @@
 //!   [fields](Keys::fields) there are only starts and lengths of runs, of structs that are kept.
 //! - Keys of more than 128 bits but by a comparator. With those of more than 64 bits nothing is
 //!   found among sorted keys.
-//! - A partial sort of each segment in place: [`TopKJob`] writes the first k records of each to
-//!   another buffer, for k up to 1024, and all else sorts segments as a whole.
 //! - Floats of 16 bits in host slices, which Rust has no type of. GPU buffers may have them.
 //!
 //! # Current implementation
@@ -174,8 +172,7 @@ pub use samplesort::Tuning;
 pub use scan::ScanJob;
 #[cfg(feature = "gpu")]
 pub use sorter::{
-    CompactJob, HistogramJob, Keys, Payload, PreparedSort, Runs, Scratch, Segmented,
-    SegmentedSortJob, SortJob, Sorter, TopKJob, Whole,
+    CompactJob, HistogramJob, Keys, Payload, PreparedSort, Runs, Scratch, SortJob, Sorter, TopKJob,
 };
 #[cfg(feature = "gpu")]
 pub use wgpu;

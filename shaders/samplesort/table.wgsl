@@ -22,6 +22,7 @@
 @group(0) @binding(6) var<storage, read> splitters: array<u32>;
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;
 @group(0) @binding(9) var<storage, read_write> children: array<atomic<u32>>;
+@group(0) @binding(10) var<storage, read> offsets: array<u32>;
 
 // The start of each child in the segment.
 var<workgroup> begins: array<u32, NODES + 1u>;
@@ -49,6 +50,31 @@ fn is_uniform(segment: u32, child: u32) -> bool {
         carry = select(0u, carry, low == 0u);
     }
     return is_next;
+}
+
+// True if records are outside of the output range, and of one segment of the user's, if there are
+// any. Before the first offset is a segment, too.
+fn is_unwanted(start: u32, count: u32) -> bool {
+    var number = 0u;
+    var step = 1u << (31u - min(countLeadingZeros(params.rank_segments), 31u));
+    for (; step > 0u; step /= 2u) {
+        let next = number + step;
+        if next <= params.rank_segments {
+            let is_after = offsets[params.offsets_first + next - 1u] <= start;
+            number = select(number, next, is_after);
+        }
+    }
+    var begin = 0u;
+    var end = params.len;
+    if number > 0u {
+        begin = min(offsets[params.offsets_first + number - 1u], start);
+    }
+    if number < params.rank_segments {
+        end = offsets[params.offsets_first + number];
+    }
+    let first = start - begin;
+    let is_outside = (first + count <= params.rank_begin) | (first >= params.rank_end);
+    return is_outside & (start + count <= end);
 }
 
 fn segments_of_next_level(number: u32, lane: u32, start: u32, count: u32) {
@@ -96,8 +122,8 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
     workgroupBarrier();
     let count = select(0u, begins[next] - begin, atomicLoad(&is_cut[lane]) == 1u);
     let start = segment.start + begin;
-    let is_unwanted = (start + count <= params.rank_begin) | (start >= params.rank_end);
-    let done = is_unwanted || (count > 0u && next == lane + 1u && is_uniform(number, lane));
+    let is_alone = count > 0u && next == lane + 1u;
+    let done = is_unwanted(start, count) || (is_alone && is_uniform(number, lane));
     var own = min(count, 1u);
     if done && count > 0u {
         own = select((count - 1u) / params.capacity + 1u, 0u, params.skips_done == 1u);

@@ -37,7 +37,7 @@ impl Composer<'_> {
             target: records(indices),
             scratch: records(Buffer::Scratch),
             map: AS_THEY_ARE,
-            ranks: self.job.ranks.clone().unwrap_or(0..self.job.len),
+            ranks: self.ranks_of_all(),
         };
         let limits = self.job.limits;
         record(&mut self.recording, &sort, tuning, limits);

@@ -7,7 +7,7 @@ use crate::key::KeyMap;
 use crate::order::Order;
 use crate::radixsort::{self, DigitParams, DigitSort, Source};
 use crate::recording::{Buffer, Phase, Recording, Step};
-use crate::samplesort::{AS_THEY_ARE, Records, Shape, WordSort};
+use crate::samplesort::{AS_THEY_ARE, Ranks, Records, Shape, WordSort};
 use crate::shader::Kernel;
 
 /// A function that records a sort of words.
@@ -87,14 +87,11 @@ impl<'a> Composer<'a> {
         let keys = self.reserve(Buffer::EncodedKeys, words);
         let indices = self.index_buffer(Buffer::EncodedValues);
         self.encode(keys, Some(indices));
-        self.sort_encoded(
-            sort,
-            words,
-            Records {
-                keys,
-                values: Some(indices),
-            },
-        );
+        let records = Records {
+            keys,
+            values: Some(indices),
+        };
+        self.sort_encoded(sort, words, (records, self.ranks()));
         self.decode(keys, None);
         self.payload(indices);
     }
@@ -175,7 +172,7 @@ impl<'a> Composer<'a> {
             keys,
             values: Some(values),
         };
-        self.sort_encoded(sort, 2, records(by_keys));
+        self.sort_encoded(sort, 2, (records(by_keys), None));
         let indices = self.by_segment(sort, by_keys);
         self.payload(indices);
         if let Some(to) = self.layout().key_output() {
@@ -208,7 +205,8 @@ impl<'a> Composer<'a> {
         ];
         self.each(Phase::Encode, &kernels::encode_segments(), &bindings);
         let values = Some(ranks);
-        self.sort_encoded(sort, 1, Records { keys, values });
+        let records = Records { keys, values };
+        self.sort_encoded(sort, 1, (records, self.ranks()));
 
         // The scratch memory of the sort is free again.
         let indices = self.index_buffer(Buffer::ScratchValues);
@@ -292,9 +290,32 @@ impl<'a> Composer<'a> {
         self.recording.reserve(buffer, bytes)
     }
 
-    /// Sorts encoded records in place, with keys of `words` words.
-    pub(super) fn sort_encoded(&mut self, sort: Sort<'_>, words: u32, records: Records) {
-        let encoded = self.encoded(words, records);
+    /// The ranks that the job wants in order. A sort by anything before the user's segments, or
+    /// another pass, needs all.
+    fn ranks(&self) -> Option<Ranks> {
+        let layout = self.layout();
+        self.job.ranks.clone().map(|range| Ranks {
+            range,
+            segments: (layout.segments).map(|count| (layout.offsets_first, count)),
+        })
+    }
+
+    /// The same for a sort of all records, before they are sorted by segment, if at all.
+    pub(super) fn ranks_of_all(&self) -> Option<Ranks> {
+        self.ranks().filter(|ranks| ranks.segments.is_none())
+    }
+
+    /// Sorts encoded records in place, with keys of `words` words, and puts these ranks in order.
+    pub(super) fn sort_encoded(
+        &mut self,
+        sort: Sort<'_>,
+        words: u32,
+        (records, ranks): (Records, Option<Ranks>),
+    ) {
+        let encoded = WordSort {
+            ranks,
+            ..self.encoded(words, records)
+        };
         sort(&mut self.recording, &encoded);
     }
 
@@ -304,12 +325,8 @@ impl<'a> Composer<'a> {
     }
 
     fn word_sort(&self, shape: Shape, source: Records, target: Records, map: KeyMap) -> WordSort {
-        let len = self.job.len;
-        // Ties are neighbours, and a later pass is stable, only where all ranks are in order.
-        let in_parts = self.layout().parts.len() > 1;
-        let ranks = self.job.ranks.clone().filter(|_| !in_parts);
         WordSort {
-            len,
+            len: self.job.len,
             shape,
             source,
             target,
@@ -318,7 +335,7 @@ impl<'a> Composer<'a> {
                 values: source.values.map(|_| Buffer::ScratchValues),
             },
             map,
-            ranks: ranks.unwrap_or(0..len),
+            ranks: self.ranks(),
         }
     }
 

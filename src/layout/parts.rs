@@ -78,7 +78,7 @@ impl Composer<'_> {
         if is_wide {
             index_mask = self.indexed_sort(sort, keys, indices);
         } else {
-            self.sort_encoded(sort, 1, Records { keys, values });
+            self.sort_encoded(sort, 1, (Records { keys, values }, None));
         }
         self.ties(sort, (keys, index_mask), indices);
         let indices = self.by_segment(sort, indices);
@@ -106,7 +106,7 @@ impl Composer<'_> {
         self.most_groups = u32::MAX;
         let bindings = [("keys", keys), ("differing", differing)];
         self.step(phase, &kernels::pack_indices(), &bindings, parameters, len);
-        self.sort_encoded(sort, 2, Records { keys, values: None });
+        self.sort_encoded(sort, 2, (Records { keys, values: None }, None));
         let bindings = [("source", keys), ("destination", indices)];
         let phase = Phase::Decode;
         self.step(
@@ -147,7 +147,7 @@ impl Composer<'_> {
             };
             let values = Some(ranks.buffer);
             self.encode_part(&part, false, rows.buffer, Records { keys, values });
-            self.sort_encoded(sort, part.words(), Records { keys, values });
+            self.sort_encoded(sort, part.words(), (Records { keys, values }, None));
             self.move_rows(records, sorted, 1, Some(ranks));
             std::mem::swap(&mut records, &mut sorted);
         }

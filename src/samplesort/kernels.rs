@@ -12,7 +12,7 @@ parameters! {
     SortParams {
         len, first, end,
         segments, whole, child, slots, nodes, bins, stride, samples, seed,
-        rank_begin, rank_end, skips_done,
+        rank_begin, rank_end, rank_segments, offsets_first, skips_done,
         tile, group_tiles, capacity, tiles, items, splitter_words, is_listed, is_spread,
         source_sign_low, source_sign_high, source_flip_low, source_flip_high,
         target_sign_low, target_sign_high, target_flip_low, target_flip_high,

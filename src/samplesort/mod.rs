@@ -41,6 +41,6 @@ mod shape;
 mod tuning;
 
 pub use plan::{Level, Sizes, SortPlan};
-pub use record::{AS_THEY_ARE, Records, WordSort, record, record_with};
+pub use record::{AS_THEY_ARE, Ranks, Records, WordSort, record, record_with};
 pub use shape::Shape;
 pub use tuning::Tuning;

@@ -35,9 +35,19 @@ pub struct WordSort {
     pub scratch: Records,
     /// The key map: applied at the first read, inverted at the last write.
     pub map: KeyMap,
-    /// The ranks whose records must be in order. The other records are before and after them, in
-    /// any order.
-    pub ranks: Range<u32>,
+    /// The ranks whose records must be in order; `None` for all.
+    pub ranks: Option<Ranks>,
+}
+
+/// The ranks whose records a sort puts in order. The other records are before and after them, in
+/// any order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranks {
+    /// The ranks: of all records, or of those of each segment.
+    pub range: Range<u32>,
+    /// The first word, and the number, of the offsets of the segments in [`Buffer::Offsets`].
+    /// Records are in the order of their segments.
+    pub segments: Option<(u32, u32)>,
 }
 
 /// The identity map: keys are unsigned words.
@@ -307,7 +317,16 @@ impl Recorder<'_> {
         );
 
         let children = table_of_children.clone();
-        let tables = vec![table, SPLITTERS, COUNTS, ("children", next)];
+        let mut tables = vec![table, SPLITTERS, COUNTS, ("children", next)];
+        // Without segments of the user's no offsets are read: any buffer will do that is not
+        // written.
+        let offsets = match &self.sort.ranks {
+            Some(Ranks {
+                segments: Some(_), ..
+            }) => Buffer::Offsets,
+            _ => Buffer::TileTable,
+        };
+        tables.push(("offsets", offsets));
         let nodes = u64::from(segments) * u64::from(partition.nodes);
         step(Phase::Ranks, children, segments, 1, tables, nodes);
 
@@ -420,14 +439,22 @@ impl Recorder<'_> {
 
     /// The parameters of every kernel, with the maps of its source and its target.
     fn parameters(&self, source: KeyMap, target: KeyMap) -> SortParams {
+        let all = Ranks {
+            range: 0..self.sort.len,
+            segments: None,
+        };
+        let ranks = self.sort.ranks.as_ref().unwrap_or(&all);
+        let (offsets_first, rank_segments) = ranks.segments.unwrap_or((0, 0));
         SortParams {
             len: self.sort.len,
             splitter_words: match self.sort.shape {
                 Shape::Row { .. } => 0,
                 shape => shape.stored_words(),
             },
-            rank_begin: self.sort.ranks.start,
-            rank_end: self.sort.ranks.end,
+            rank_begin: ranks.range.start,
+            rank_end: ranks.range.end,
+            rank_segments,
+            offsets_first,
             source_sign_low: source.sign_mask as u32,
             source_sign_high: (source.sign_mask >> 32) as u32,
             source_flip_low: source.flip as u32,

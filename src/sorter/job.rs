@@ -7,7 +7,6 @@ use crate::key::KeyType;
 use crate::layout::Heads;
 use crate::order::Order;
 use crate::row_function::Comparator;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -44,10 +43,9 @@ use std::sync::{Mutex, PoisonError};
 /// | a record count in a GPU buffer | [`len_from`](Self::len_from) | `len` |
 /// | scratch memory shared with other sorts | [`scratch`](Self::scratch) | its own |
 ///
-/// All of these combine. What does not, a partial sort of segments, has no method. Only what is
-/// found among sorted keys needs keys that are all in order: not with a range of ranks, and with
-/// segments or a comparator only runs. By some [bits](Keys::bits), or several
-/// [fields](Keys::fields), not all of it is found.
+/// All of these combine. Only what is found among sorted keys needs keys that are all in order: not
+/// with a range of ranks, and with segments or a comparator only runs. By some [bits](Keys::bits),
+/// or several [fields](Keys::fields), not all of it is found.
 ///
 /// A sort takes O(n log n) time, and one of packed keys, or by at most 16 bits, O(n). It is stable
 /// but for
@@ -104,23 +102,10 @@ use std::sync::{Mutex, PoisonError};
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "Sorter::prepare makes a sort of it"]
-pub struct SortJob<'a, Kind = Whole> {
+pub struct SortJob<'a> {
     pub(super) job: BufferSort<BufferRange<'a>>,
     pub(super) scratch: Option<&'a Scratch>,
-    kind: PhantomData<Kind>,
 }
-
-/// A [`SortJob`] of segments: one range of keys that is many arrays, each sorted by itself. Made by
-/// [`SortJob::segmented`].
-pub type SegmentedSortJob<'a> = SortJob<'a, Segmented>;
-
-/// Marks a [`SortJob`] that sorts all records together.
-#[derive(Clone, Copy, Debug)]
-pub struct Whole(());
-
-/// Marks a [`SortJob`] that sorts each segment by itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Segmented(());
 
 /// Where the keys of a sort are, and of which type they are.
 ///
@@ -504,11 +489,7 @@ impl<'a> SortJob<'a> {
         let mut job = BufferSort::new(range, key, field, len);
         job.bits = bits;
         job.fields = fields;
-        Self {
-            job,
-            scratch: None,
-            kind: PhantomData,
-        }
+        Self { job, scratch: None }
     }
 
     /// Writes the indices that would sort the first `len` keys, or structs by a field, and leaves
@@ -712,60 +693,6 @@ impl<'a> SortJob<'a> {
         job
     }
 
-    /// Sorts only the first `k` ranks, which is a partial sort: the k smallest, or with
-    /// [`Order::Descending`] the k largest (top-k). All records if there are fewer than `k`.
-    ///
-    /// It is [`range`](Self::range)`(0..k)`.
-    ///
-    /// # Examples
-    ///
-    /// See [`SortJob`].
-    pub fn top(self, k: u64) -> Self {
-        let len = self.job.len;
-        self.range(0..k.min(len))
-    }
-
-    /// Sorts only some ranks. The records of lower ranks come before them in any order, and those
-    /// of higher ranks after them.
-    ///
-    /// `0..k` is a partial sort (top-k), `k..k` a partition around the k-th record, and
-    /// `n..n + 1` an `nth_element`.
-    ///
-    /// It saves sorting the rest, which is moved all the same: of 2^24 records on an H200, the
-    /// first 100 take 0.77 of the time of a whole sort with 32-bit keys, 0.74 with indices and 0.58
-    /// with a comparator. Few records (up to [`Tuning::merged`](crate::Tuning::merged)) are sorted
-    /// as a whole, and so are keys of more than 64 bits, and all with an engine other than the
-    /// sample sort.
-    ///
-    /// With [`len_from`](Self::len_from), ranks beyond the count are left as they are.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidOption`](crate::Error::InvalidOption) from
-    /// [`Sorter::prepare`](crate::Sorter::prepare) if the range ends beyond `len` or before it
-    /// begins.
-    ///
-    /// # Examples
-    ///
-    /// The median of five:
-    ///
-    /// ```
-    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
-    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
-    /// let sorter = Sorter::open(Options::default())?;
-    /// let keys = sorter.upload(&[5_i32, -1, 8, 3, 2])?;
-    /// let job = SortJob::new(Keys::new(&keys, KeyType::I32), 5).range(2..3);
-    /// sorter.prepare(&job)?.run()?;
-    /// assert_eq!(sorter.download::<i32>(keys.slice(8..12))?, [3]);
-    /// # Ok(()) }
-    /// ```
-    pub fn range(mut self, ranks: Range<u64>) -> Self {
-        self.job.range = Some(ranks);
-        self
-    }
-}
-
-impl<'a> SortJob<'a, Segmented> {
     /// Sorts each of `count` segments of the first `len` keys by itself, in place.
     ///
     /// `offsets` holds `count` ascending u32: the index of the first record of each segment. A
@@ -794,13 +721,7 @@ impl<'a> SortJob<'a, Segmented> {
     /// # Ok(()) }
     /// ```
     pub fn segmented(keys: Keys<'a>, len: u64, offsets: impl ToBinding<'a>, count: u32) -> Self {
-        let mut job = SortJob::new(keys, len).job;
-        job.segments = Some((offsets.to_range(), count));
-        Self {
-            job,
-            scratch: None,
-            kind: PhantomData,
-        }
+        Self::new(keys, len).in_segments(offsets, count)
     }
 
     /// Sorts each of `count` segments of the first `len` structs by itself, by a custom comparator,
@@ -838,17 +759,68 @@ impl<'a> SortJob<'a, Segmented> {
         offsets: impl ToBinding<'a>,
         count: u32,
     ) -> Self {
-        let mut job = SortJob::by(structs, comparator, len).job;
-        job.segments = Some((offsets.to_range(), count));
-        Self {
-            job,
-            scratch: None,
-            kind: PhantomData,
-        }
+        Self::by(structs, comparator, len).in_segments(offsets, count)
     }
-}
 
-impl<'a, Kind> SortJob<'a, Kind> {
+    fn in_segments(mut self, offsets: impl ToBinding<'a>, count: u32) -> Self {
+        self.job.segments = Some((offsets.to_range(), count));
+        self
+    }
+
+    /// Sorts only the first `k` ranks, which is a partial sort: the k smallest, or with
+    /// [`Order::Descending`] the k largest (top-k). All records if there are fewer than `k`. Of
+    /// segments, the first `k` of each: they stay where their segment is.
+    ///
+    /// It is [`range`](Self::range)`(0..k)`.
+    ///
+    /// # Examples
+    ///
+    /// See [`SortJob`].
+    pub fn top(self, k: u64) -> Self {
+        let len = self.job.len;
+        self.range(0..k.min(len))
+    }
+
+    /// Sorts only some ranks. The records of lower ranks come before them in any order, and those
+    /// of higher ranks after them.
+    ///
+    /// `0..k` is a partial sort (top-k), `k..k` a partition around the k-th record, and
+    /// `n..n + 1` an `nth_element`. With [segments](Self::segmented), these are ranks in each of
+    /// them; a shorter segment has fewer, or none.
+    ///
+    /// It saves sorting the rest, which is moved all the same: of 2^24 records on an H200, the
+    /// first 100 take 0.77 of the time of a whole sort with 32-bit keys, 0.74 with indices and 0.58
+    /// with a comparator. Few records (up to [`Tuning::merged`](crate::Tuning::merged)) are sorted
+    /// as a whole, and so are keys of more than 64 bits, and all with an engine other than the
+    /// sample sort.
+    ///
+    /// With [`len_from`](Self::len_from), ranks beyond the count are left as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidOption`](crate::Error::InvalidOption) from
+    /// [`Sorter::prepare`](crate::Sorter::prepare) if the range ends beyond `len` or before it
+    /// begins.
+    ///
+    /// # Examples
+    ///
+    /// The median of five:
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let keys = sorter.upload(&[5_i32, -1, 8, 3, 2])?;
+    /// let job = SortJob::new(Keys::new(&keys, KeyType::I32), 5).range(2..3);
+    /// sorter.prepare(&job)?.run()?;
+    /// assert_eq!(sorter.download::<i32>(keys.slice(8..12))?, [3]);
+    /// # Ok(()) }
+    /// ```
+    pub fn range(mut self, ranks: Range<u64>) -> Self {
+        self.job.range = Some(ranks);
+        self
+    }
+
     /// Finds the runs of equal keys once they are sorted. O(n) time: three dispatches, which read
     /// the keys twice, and once more for the keys of the runs.
     ///

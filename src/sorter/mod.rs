@@ -13,7 +13,7 @@ mod warm_up;
 
 pub use compact::CompactJob;
 pub use histogram::HistogramJob;
-pub use job::{Keys, Payload, Runs, Scratch, Segmented, SegmentedSortJob, SortJob, Whole};
+pub use job::{Keys, Payload, Runs, Scratch, SortJob};
 pub use prepared::PreparedSort;
 pub use top_k::TopKJob;
 
@@ -344,7 +344,7 @@ impl Sorter {
     /// assert_eq!(sorter.download::<u32>(&values)?, [4, 3, 2, 1, 0, 5]);
     /// # Ok(()) }
     /// ```
-    pub fn prepare<Kind>(&self, job: &SortJob<'_, Kind>) -> Result<PreparedSort, Error> {
+    pub fn prepare(&self, job: &SortJob<'_>) -> Result<PreparedSort, Error> {
         let recording = self.planner.record(&job.job)?;
         self.prepare_recording(recording, &binding::bind_all(&job.job)?, job.scratch)
     }
@@ -372,10 +372,7 @@ impl Sorter {
     /// # Errors
     ///
     /// Those of [`prepare`](Self::prepare).
-    pub async fn prepare_async<Kind>(
-        &self,
-        job: &SortJob<'_, Kind>,
-    ) -> Result<PreparedSort, Error> {
+    pub async fn prepare_async(&self, job: &SortJob<'_>) -> Result<PreparedSort, Error> {
         call(async {
             let sort = self.prepare(job)?;
             settled(&self.device).await?;
@@ -428,7 +425,7 @@ impl Sorter {
     /// assert!(sorter.scratch_size(&million)? <= 9_200_000 + (16 << 20));
     /// # Ok(()) }
     /// ```
-    pub fn scratch_size<Kind>(&self, job: &SortJob<'_, Kind>) -> Result<u64, Error> {
+    pub fn scratch_size(&self, job: &SortJob<'_>) -> Result<u64, Error> {
         Ok(self.planner.record(&job.job)?.scratch_bytes())
     }
 
@@ -483,7 +480,7 @@ impl Sorter {
     }
 
     /// Prepares a sort with the scratch memory of the last host slice.
-    fn prepare_pooled<Kind>(&self, job: &SortJob<'_, Kind>) -> Result<PreparedSort, Error> {
+    fn prepare_pooled(&self, job: &SortJob<'_>) -> Result<PreparedSort, Error> {
         let pool = std::mem::take(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner));
         self.prepare_with(&job.job, pool)
     }

@@ -29,7 +29,7 @@ use crate::top_k::{Segments, TopKLayout, record_top_k};
 /// them it reads twice, and twice for each round of counting: mostly one or two, and at most four
 /// for each word of a key and of its index. O(n + k log² k) time for a segment. So this is for many
 /// segments of up to some ten thousand records. A segment has at most 2^20. For few and long ones,
-/// use [`SortJob::top`] on each.
+/// and for larger k, use [`SortJob::top`] of a [segmented](SortJob::segmented) sort.
 ///
 /// # Examples
 ///
@@ -211,7 +211,8 @@ impl<'a> TopKJob<'a> {
             allowed,
         };
         if !(1..=CELLS).contains(&self.k) {
-            return Err(invalid("k", self.k.into(), "1 to 1024"));
+            let allowed = "1 to 1024: SortJob::top of a segmented sort has more";
+            return Err(invalid("k", self.k.into(), allowed));
         }
         if let Some(len) = self.row_len.filter(|&len| len > LONGEST) {
             return Err(invalid("length of a row", len.into(), "at most 2^20"));

@@ -46,6 +46,7 @@ enum Ranks {
     Top,
     Middle,
     OfSegments,
+    TopOfSegments,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +80,13 @@ const WITH: [With; 5] = [
     With::RowsOutOfPlace,
     With::Two,
 ];
-const RANKS: [Ranks; 4] = [Ranks::All, Ranks::Top, Ranks::Middle, Ranks::OfSegments];
+const RANKS: [Ranks; 5] = [
+    Ranks::All,
+    Ranks::Top,
+    Ranks::Middle,
+    Ranks::OfSegments,
+    Ranks::TopOfSegments,
+];
 /// One tile, and several.
 const LENGTHS: [usize; 2] = [900, 3001];
 
@@ -287,15 +294,9 @@ impl Case {
             shared_scratch: is(8),
             len: LENGTHS[choices[9]],
         };
-        if case.kind == Kind::Compared {
-            // A comparator has no segmented sort. Lavapipe compiles its kernels slowly, for each
-            // order.
-            if case.ranks == Ranks::OfSegments {
-                case.ranks = Ranks::All;
-            }
-            if !gpu.runs_all_cases() {
-                case.order = Order::Ascending;
-            }
+        // Lavapipe compiles a comparator's kernels slowly, for each order.
+        if case.kind == Kind::Compared && !gpu.runs_all_cases() {
+            case.order = Order::Ascending;
         }
         case
     }
@@ -309,13 +310,26 @@ impl Case {
         }
     }
 
-    /// The ranks that must be in order.
+    /// The ranks that must be in order: of all records, or of each segment.
     fn selected(&self) -> Range<usize> {
         match self.ranks {
-            Ranks::Top => 0..self.len / 5,
+            Ranks::Top | Ranks::TopOfSegments => 0..self.len / 5,
             Ranks::Middle => self.len / 3..self.len / 2,
             Ranks::All | Ranks::OfSegments => 0..self.len,
         }
+    }
+
+    const fn is_segmented(&self) -> bool {
+        matches!(self.ranks, Ranks::OfSegments | Ranks::TopOfSegments)
+    }
+
+    /// Where the segments begin, and where the last one ends; or where all records do.
+    fn bounds(&self) -> Vec<usize> {
+        let begins = begins(self.len).map(|begin| begin as usize);
+        let begins = begins.iter().take(if self.is_segmented() { 5 } else { 0 });
+        let count = self.count();
+        let bounds = begins.map(|&begin| begin.min(count));
+        std::iter::once(0).chain(bounds).chain([count]).collect()
     }
 
     fn sort(&self, sorter: &Sorter, on: &Buffers, scratch: &Scratch) {
@@ -329,34 +343,25 @@ impl Case {
             Kind::U32 | Kind::Compared => Keys::new(range, KeyType::U32),
         };
         let (len, selected) = (self.len as u64, self.selected());
-        let job = match self.kind {
-            Kind::Compared => SortJob::by(range, &Comparator::new(COMPARATOR).unwrap(), len),
-            _ => SortJob::new(keys.clone(), len),
+        let comparator = Comparator::new(COMPARATOR).unwrap();
+        let (offsets, number) = (on.offsets.range(), begins(self.len).len() as u32);
+        let job = match (self.kind, self.is_segmented()) {
+            (Kind::Compared, false) => SortJob::by(range, &comparator, len),
+            (Kind::Compared, true) => {
+                SortJob::segmented_by(range, &comparator, len, offsets, number)
+            }
+            (_, false) => SortJob::new(keys, len),
+            (_, true) => SortJob::segmented(keys, len, offsets, number),
         };
-        match self.ranks {
-            Ranks::OfSegments => {
-                let begins = begins(self.len).len() as u32;
-                let job = SortJob::segmented(keys, len, on.offsets.range(), begins);
-                run(sorter, &self.with_all(job, on, scratch));
-            }
-            Ranks::All => run(sorter, &self.with_all(job, on, scratch)),
-            Ranks::Top => {
-                let job = job.top(selected.end as u64);
-                run(sorter, &self.with_all(job, on, scratch));
-            }
-            Ranks::Middle => {
-                let job = job.range(selected.start as u64..selected.end as u64);
-                run(sorter, &self.with_all(job, on, scratch));
-            }
-        }
+        let job = match self.ranks {
+            Ranks::OfSegments | Ranks::All => job,
+            Ranks::Top | Ranks::TopOfSegments => job.top(selected.end as u64),
+            Ranks::Middle => job.range(selected.start as u64..selected.end as u64),
+        };
+        run(sorter, &self.with_all(job, on, scratch));
     }
 
-    fn with_all<'a, Of>(
-        &self,
-        job: SortJob<'a, Of>,
-        on: &'a Buffers,
-        scratch: &'a Scratch,
-    ) -> SortJob<'a, Of> {
+    fn with_all<'a>(&self, job: SortJob<'a>, on: &'a Buffers, scratch: &'a Scratch) -> SortJob<'a> {
         let mut job = job.order(self.order);
         job = match self.output {
             Output::InPlace => job,
@@ -393,9 +398,10 @@ impl Case {
         self.sort(&sorter(gpu), &on, scratch);
 
         let sort_key = |i: u32| {
-            let segment = match self.ranks {
-                Ranks::OfSegments => begins(self.len).partition_point(|&begin| begin <= i),
-                _ => 0,
+            let segment = if self.is_segmented() {
+                begins(self.len).partition_point(|&begin| begin <= i)
+            } else {
+                0
             };
             let key = keys[i as usize];
             let key = match self.order {
@@ -423,8 +429,18 @@ impl Case {
         let is_stable = self.with != With::Values || self.indices;
         let identity = |&i: &u32| (sort_key(i), if is_stable { i } else { 0 });
         let selected = self.selected();
-        let [start, end] = [selected.start, selected.end].map(|rank| rank.min(count));
-        for (ranks, is_sorted) in [(0..start, false), (start..end, true), (end..count, false)] {
+        let bounds = self.bounds();
+        let parts = bounds.windows(2).flat_map(|of| {
+            let [begin, end] = [of[0], of[1]];
+            let at = |rank: usize| (begin + rank).min(end);
+            let [first, last] = [at(selected.start), at(selected.end)];
+            [
+                (begin..first, false),
+                (first..last, true),
+                (last..end, false),
+            ]
+        });
+        for (ranks, is_sorted) in parts {
             let [mut found, mut expected] = [&order, &expected].map(|order| {
                 let order = &order[ranks.clone()];
                 order.iter().map(identity).collect::<Vec<_>>()

@@ -6,8 +6,7 @@ use crate::sample_sort::tuning;
 use bcfsort_data::{Pattern, Spec, generate};
 use std::sync::Arc;
 use wgpu_bcfsort::{
-    Comparator, KeyType, Keys, Options, Order, PreparedSort, Scratch, SegmentedSortJob, SortJob,
-    Sorter,
+    Comparator, KeyType, Keys, Options, Order, PreparedSort, Scratch, SortJob, Sorter,
 };
 
 /// Threads may share these types, or this would not compile. `faults` checks the other types.
@@ -15,7 +14,6 @@ const _: fn() = || {
     fn check<T: Send + Sync>() {}
     check::<Scratch>();
     check::<SortJob<'static>>();
-    check::<SegmentedSortJob<'static>>();
     check::<Comparator>();
 };
 

@@ -282,9 +282,9 @@ const MANY: u64 = 1 << 22;
 
 /// Scratch memory is at most 2.5 times the composed records, a copy of the rows that move in place,
 /// and 16 MiB.
-fn check_composed<'a, Kind>(
+fn check_composed<'a>(
     gpu: &Gpu,
-    sorts: impl IntoIterator<Item = (&'static str, SortJob<'a, Kind>, u64, u64)>,
+    sorts: impl IntoIterator<Item = (&'static str, SortJob<'a>, u64, u64)>,
 ) {
     let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
     for (what, sort, record, row) in sorts {

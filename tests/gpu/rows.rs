@@ -25,7 +25,7 @@ pub(crate) fn in_order(rows: &[u32], words: u32, order: &[u32]) -> Vec<u32> {
     order.iter().flat_map(row).copied().collect()
 }
 
-pub(crate) fn run<Kind>(sorter: &Sorter, job: &SortJob<'_, Kind>) {
+pub(crate) fn run(sorter: &Sorter, job: &SortJob<'_>) {
     let sort = sorter.prepare(job).unwrap();
     sort.profile(Detail::Phases).unwrap();
 }
@@ -373,7 +373,7 @@ fn packed_keys_of_8_and_16_bits_are_sorted_in_place() {
     }
 }
 
-fn refused<Kind>(gpu: &Gpu, sort: &SortJob<'_, Kind>) -> String {
+fn refused(gpu: &Gpu, sort: &SortJob<'_>) -> String {
     let sorter = sorter(gpu);
     sorter.prepare(sort).unwrap_err().to_string()
 }

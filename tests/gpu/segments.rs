@@ -4,9 +4,7 @@ use crate::device::{Gpu, gpu};
 use crate::pairs::{sorter, stable};
 use crate::rows::{bits, by_field, in_order, keys, ordered, pack, rows, run, tail};
 use bcfsort_data::{Pattern, Spec, generate};
-use wgpu_bcfsort::{
-    BufferRole, Error, KeyType, Keys, Order, Payload, SegmentedSortJob, SortJob, SortKey, ToBinding,
-};
+use wgpu_bcfsort::{BufferRole, Error, KeyType, Keys, Order, Payload, SortJob, SortKey, ToBinding};
 
 /// Segments that are empty, of one record, of several, and of about half of all records.
 const OFFSETS: [u32; 13] = [0, 0, 1, 1, 2, 9, 40, 1500, 1500, 2900, 2999, 3000, 3000];
@@ -17,7 +15,7 @@ fn segmented<'a>(
     len: usize,
     starts: impl ToBinding<'a>,
     offsets: &[u32],
-) -> SegmentedSortJob<'a> {
+) -> SortJob<'a> {
     SortJob::segmented(keys, len as u64, starts, offsets.len() as u32)
 }
 

@@ -173,7 +173,9 @@ fn errors_say_what_to_change() {
     let error = |job: TopKJob<'_>| job.prepare(&gpu.first).unwrap_err();
     for k in [0, 1025, u32::MAX] {
         let text = error(of(KeyType::U32, k).indices(&small)).to_string();
-        assert_eq!(text, format!("option k is {k}, but must be 1 to 1024"));
+        assert!(text.starts_with(&format!(
+            "option k is {k}, but must be 1 to 1024: SortJob::top"
+        )));
     }
     let long = TopKJob::of_rows(Keys::new(&keys, KeyType::U32), 0, (1 << 20) + 1, 1);
     let text = error(long).to_string();

@@ -10,6 +10,7 @@ mod merging;
 mod oddities;
 mod prefix_sums;
 mod random_modules;
+mod ranks;
 mod samplesort;
 mod scan;
 mod shipped;

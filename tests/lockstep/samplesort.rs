@@ -118,7 +118,7 @@ impl Input {
             target,
             scratch: records(Buffer::Scratch, Buffer::ScratchValues),
             map: key.map(order),
-            ranks: 0..len,
+            ranks: None,
         };
         record_with(&mut recording, &job, sizes, limits);
         (recording, target)
@@ -394,7 +394,7 @@ fn sort_rows(words: u32, body: &str, order: Order, samples: u32, rows: &[u32]) -
         target: records(Buffer::EncodedValues),
         scratch: records(Buffer::Scratch),
         map: AS_THEY_ARE,
-        ranks: 0..len,
+        ranks: None,
     };
     let sizes = sizes(Shape::WidePair);
     let sizes = Sizes {

@@ -246,7 +246,7 @@ fn default_sort(len: u32, shape: Shape, tuning: &Tuning, limits: &DeviceLimits) 
         target: records(Buffer::Keys, Buffer::Values),
         scratch: records(Buffer::Scratch, Buffer::ScratchValues),
         map: key.map(Order::Ascending),
-        ranks: 0..len,
+        ranks: None,
     };
     let mut recording = Recording::new(len, key, Order::Ascending);
     record(&mut recording, &sort, tuning, limits);

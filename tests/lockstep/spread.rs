@@ -68,7 +68,7 @@ fn sort_item_in(tile: u32, shape: Shape, records: &[Record], state: u32) -> Repo
             target: records(Buffer::Keys, Buffer::Values),
             scratch: records(Buffer::Scratch, Buffer::ScratchValues),
             map: AS_THEY_ARE,
-            ranks: 0..len,
+            ranks: None,
         };
         let mut recording = Recording::new(len, KeyType::U64, Order::Ascending);
         record_with(&mut recording, &job, &spread_sizes(shape, tile), &LIMITS);

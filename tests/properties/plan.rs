@@ -54,7 +54,7 @@ fn recorded(len: u32, shape: Shape, tuning: &Tuning, workgroup_bytes: u32) -> Re
         target: home,
         scratch: records(Buffer::Scratch, Buffer::ScratchValues),
         map: AS_THEY_ARE,
-        ranks: 0..len,
+        ranks: None,
     };
     let mut recording = Recording::new(len, KeyType::U32, Order::Ascending);
     record(&mut recording, &sort, tuning, &limits);

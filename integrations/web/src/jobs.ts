@@ -82,25 +82,21 @@ interface InOrder extends Without<'output' | 'keepKeys' | 'indices' | 'values'> 
 }
 
 /** What is limited. */
-interface Ranked extends Without<FoundPart> {
-  /** Only the first so many ranks must be in order (top-k). */
-  top?: number;
-  range?: undefined;
-  segments?: undefined;
+interface Segmented extends Without<FoundPart> {
+  /** Sorts each segment by itself: u32 offsets of their first keys. */
+  segments?: { offsets: BufferRange; count: number };
 }
 
-interface InRange extends Without<FoundPart> {
+interface Ranked extends Segmented {
+  /** Only the first so many ranks must be in order (top-k): of all keys, or in each segment. */
+  top?: number;
+  range?: undefined;
+}
+
+interface InRange extends Segmented {
   /** Only these ranks must be in order, from the first to before the second. */
   range: [number, number];
   top?: undefined;
-  segments?: undefined;
-}
-
-interface Segmented extends Without<FoundPart> {
-  /** Sorts each segment by itself: u32 offsets of their first keys. */
-  segments: { offsets: BufferRange; count: number };
-  top?: undefined;
-  range?: undefined;
 }
 
 /** What is found among the keys once they are sorted. */
@@ -155,7 +151,7 @@ type Found = Cells & (InRuns | Unique) & (Lower | Upper);
 /** One sort of GPU buffers: where keys are, what comes out, and what is limited. */
 export type SortJob =
   JobParts & (Keyed | Compared) & (Written | Kept | InOrder)
-  & (Ranked | InRange | Segmented | Found);
+  & (Ranked | InRange | Found);
 
 interface Flagged {
   /** The type of the flags. */

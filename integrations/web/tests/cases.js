@@ -334,6 +334,11 @@ export async function jobs() {
   await run({ keys, length: 50_000, top: 100 });
   const first = await buffers.download(keys, Uint32Array);
   same(first.slice(0, 100), Uint32Array.from({ length: 100 }, (_, i) => i), 'the first 100');
+  keys = buffers.upload(many);
+  const both = { offsets: buffers.upload(Uint32Array.of(0, 25_000)), count: 2 };
+  await run({ keys, length: 50_000, segments: both, top: 100 });
+  const half = (await buffers.download(keys, Uint32Array)).slice(25_000);
+  same(half.slice(0, 100), many.slice(25_000).sort().slice(0, 100), 'the first 100 of a half');
   same(first.sort(), many.sort(), 'all of them');
   sorter.dispose();
 }

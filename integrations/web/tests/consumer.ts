@@ -41,8 +41,9 @@ export const jobs: SortJob[] = [
   { keys, type, length: 16, top: 3, range: [0, 3] },
   // @ts-expect-error: both
   { keys, type, length: 16, keepKeys: true, output: indices },
-  // @ts-expect-error: segments take no range
   { keys, type, length: 16, range: [0, 3], segments: { offsets: indices, count: 2 } },
+  // @ts-expect-error: no runs of segments
+  { keys, type, length: 8, segments: { offsets: indices, count: 2 }, runs: { count: keys } },
   // @ts-expect-error: no such type
   { keys, type: 'u128', length: 16 },
   // @ts-expect-error: no such part

@@ -172,6 +172,7 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
                 // Records outside the selected ranks are moved, too.
                 let mut some = record(len, &sizes, &cut);
                 set_parameters(&mut some, &["skips_done"], 0);
+                recordings.push(in_segments(select_ranks(some.clone(), 10..len / 6)));
                 recordings.push(select_ranks(some, len / 3..len / 2));
                 // One child in each segment, too large for a tile.
                 let mut large = record(len, &sizes, &LITTLE);
@@ -279,7 +280,7 @@ fn record_sample_sort(
         target: home,
         scratch: records(Buffer::Scratch, Buffer::ScratchValues),
         map: key.map(order),
-        ranks: 0..len,
+        ranks: None,
     };
     let mut recording = Recording::new(len, key, order);
     recording.payload = payload;
@@ -367,8 +368,14 @@ pub fn was_sorted(recording: &Recording, before: &[u32], after: &[u32], values: 
     let values = values.iter().copied().chain(std::iter::repeat(0));
     let mut records: Vec<(u64, u32)> = after.into_iter().zip(values).collect();
     if let Some(selected) = &recording.selected {
-        records[..selected.start as usize].sort_unstable();
-        records[selected.end as usize..].sort_unstable();
+        let mut segments = &mut records[..];
+        for len in lens_of_segments(recording) {
+            let (segment, others) = segments.split_at_mut(len);
+            let at = |rank: u32| len.min(rank as usize);
+            segment[..at(selected.start)].sort_unstable();
+            segment[at(selected.end)..].sort_unstable();
+            segments = others;
+        }
     }
     let mut expected = before.clone();
     expected.sort_unstable();
@@ -933,6 +940,33 @@ pub fn select_ranks(mut recording: Recording, ranks: Range<u32>) -> Recording {
     recording
 }
 
+/// Lets ranks be selected in each segment of the sorted records.
+fn in_segments(mut recording: Recording) -> Recording {
+    set_parameters(&mut recording, &["rank_segments"], 2);
+    for step in &mut recording.steps {
+        for (name, buffer) in &mut step.bindings {
+            if *name == "offsets" {
+                *buffer = Buffer::Offsets;
+            }
+        }
+    }
+    recording
+}
+
+/// The lengths of the segments in which ranks are selected, or that of all records.
+fn lens_of_segments(recording: &Recording) -> Vec<usize> {
+    let numbers = recording
+        .steps
+        .iter()
+        .filter_map(|step| step.parameter("rank_segments"));
+    let len = recording.len as usize;
+    if numbers.max().is_some_and(|number| number > 0) {
+        let second = top_k::offsets(recording.len)[1] as usize;
+        return vec![second, len - second];
+    }
+    vec![len]
+}
+
 /// One-word rows, for a comparator.
 const ROWS: Structs = Structs {
     words: 1,
@@ -1065,7 +1099,7 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         target: records(Buffer::Values),
         scratch: records(Buffer::Scratch),
         map: AS_THEY_ARE,
-        ranks: 0..len,
+        ranks: None,
     };
     samplesort::record_with(&mut recording, &sort, &planned, &LIMITS);
     with_sort_tile(&mut recording, shape, &sizes);

@@ -390,10 +390,6 @@ impl Job {
         if comparator.is_some() && self.bits.is_some() {
             return invalid("a job with a comparator has no bits");
         }
-        // A range of each segment would need another sort.
-        if self.segments.is_some() && self.range.is_some() {
-            return invalid("segments combine with neither range nor top");
-        }
         let output = match (self.output, self.keep_keys) {
             (Some(_), true) => return invalid("a job has either keepKeys or output"),
             (Some(output), false) => Destination::Buffer(output),
