@@ -183,7 +183,7 @@ function places({ Sorter, requestDevice }, sorter, buffers, sort) {
   }
   place('predicate', async (predicate) => (await sorter.prepareCompact({
     flags: buffers.keys, type: 'u32', length: 3, kept: buffers.rows, predicate,
-  })).dispose(), unset);
+  })).dispose(), (value) => unset(value) || typeof value === 'string');
   place('exclusive', async (exclusive) => (await sorter.prepareScan({
     values: buffers.keys, type: 'u32', length: 3, exclusive,
   })).dispose(), isBoolean);
