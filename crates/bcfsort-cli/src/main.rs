@@ -23,8 +23,8 @@ mod usage;
 mod verify;
 
 use bcfsort_lab::{bench, experiment, tune};
+use bcfsort_term::allocator::Allocator;
 use bcfsort_term::fault::Fault;
-use bcfsort_term::out_of_memory::OrExit;
 use bcfsort_term::{notice, output, threads};
 use clap::builder::Styles;
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -32,7 +32,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 #[global_allocator]
-static ALLOCATOR: OrExit = OrExit;
+static ALLOCATOR: Allocator = Allocator;
 
 const AFTER_HELP: &str = "\
 Exit codes:

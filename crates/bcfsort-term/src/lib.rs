@@ -8,6 +8,7 @@
     clippy::must_use_candidate
 )]
 
+pub mod allocator;
 pub mod args;
 pub mod codec;
 pub mod engine;
@@ -15,7 +16,6 @@ pub mod fault;
 pub mod kernel_cache;
 pub mod memory;
 pub mod notice;
-pub mod out_of_memory;
 pub mod output;
 pub mod stdio;
 pub mod threads;
