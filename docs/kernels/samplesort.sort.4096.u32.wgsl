@@ -93,9 +93,12 @@ struct Params {
     samples: u32,
     // The seed of the position of each sample in its interval.
     seed: u32,
-    // The output range: the ranks to sort.
+    // The output range: the ranks to sort, or with `rank_segments` those of each segment of the
+    // user's. These begin at the offsets from word `offsets_first` on.
     rank_begin: u32,
     rank_end: u32,
+    rank_segments: u32,
+    offsets_first: u32,
     // 1 if items that need no sort are left out of the list.
     skips_done: u32,
     // Records of a tile, to merge or to partition.

@@ -391,13 +391,24 @@ impl Source {
         if let Some(colors) = &colors {
             execution.set_buffer(Buffer::Colors, colors.clone());
         }
-        // Buffers to be cleared must not be zero from the start.
+        // Words to be cleared must not be zero from the start.
         let clears = |step: &&Step| step.kernel.is("layout.clear");
         for step in recording.steps.iter().filter(clears) {
             if let Some(cleared) = step.buffer("destination") {
-                let words = execution.buffer(cleared).len();
-                execution.set_buffer(cleared, vec![u32::MAX; words]);
+                let parameter = |name| step.parameter(name).unwrap_or(0) as usize;
+                let [first, count] = ["destination_first", "words"].map(parameter);
+                let mut words = execution.buffer(cleared).to_vec();
+                for word in words.iter_mut().skip(first).take(count) {
+                    *word = u32::MAX;
+                }
+                execution.set_buffer(cleared, words);
             }
+        }
+        // Some keys are looked for: of other needles, no key might be before any.
+        let needles = execution.buffer(Buffer::Needles).len();
+        if needles > 0 {
+            let needles = words.iter().copied().cycle().take(needles).collect();
+            execution.set_buffer(Buffer::Needles, needles);
         }
         let mut cases = Vec::new();
         for (number, step) in recording.steps.iter().enumerate() {
