@@ -22,7 +22,7 @@ use crate::error::Error;
 /// memory layout:
 ///
 /// ```
-/// use wgpu_bcfsort::{CompactJob, Options, Predicate, Sorter, bytemuck, members};
+/// use wgpu_bcfsort::{CompactJob, Options, Predicate, Sorter, members};
 ///
 /// #[repr(C)]
 /// #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
