@@ -1,0 +1,437 @@
+//! Sorts on several GPUs at once.
+//!
+//! The keys are partitioned on the CPU, into ranges between splitters, which are keys of a sample.
+//! Each GPU takes range after range, and its result is downloaded to its final place: nothing is
+//! merged, and nothing goes from GPU to GPU. A fast GPU takes more ranges than a slow one. A range
+//! stays in host memory until its result is complete, so that another GPU can take it if one fails.
+//!
+//! Keys that equal a splitter have a range of their own, which needs no sort: values that occur
+//! often become splitters, and so no range is long for a few of them.
+
+use rayon::prelude::*;
+use std::collections::VecDeque;
+use std::mem::size_of;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use wgpu_bcfsort::wgpu::Adapter;
+use wgpu_bcfsort::{Error, Options, Order, SortKey, Sorter};
+
+/// Keys that a thread partitions at once.
+const CHUNK: usize = 1 << 18;
+
+/// Keys whose ranges are found at once: they and what is known of them fit in a core's cache.
+const BLOCK: usize = 1 << 10;
+
+/// Fewer keys are sorted on one GPU: the others would hardly have begun.
+const FEW: usize = 1 << 20;
+
+/// Ranges for each GPU: the last one to end has at most about so little left to do alone.
+const RANGES: usize = 4;
+
+/// Bytes of a range, if there are at most [`MOST_RANGES`].
+const RANGE_BYTES: usize = 1 << 30;
+
+/// Ranges are numbered in a byte, as those between splitters and those of splitters.
+const MOST_RANGES: usize = 100;
+
+/// Keys of the sample for each range.
+const SAMPLED: usize = 1 << 11;
+
+/// Several GPUs that sort together. Results have the same bits as those of one of them.
+///
+/// Worth it where the copies between host and GPU are what takes the time: from about 2^26 keys on,
+/// on a host whose memory is faster than one GPU's bus. It also sorts what one GPU has no memory
+/// for. Takes as much host memory as the keys, and a byte for each, which it keeps for the next
+/// sort; on each GPU, memory for one range.
+///
+/// # Examples
+///
+/// ```
+/// use bcfsort_auto::{Device, MultiSorter};
+/// use wgpu_bcfsort::{Order, adapters};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let sorter = MultiSorter::open(&Device::All.among(&adapters())?)?;
+/// let mut keys: Vec<u32> = (0..2_000_000).rev().collect();
+/// sorter.sort(&mut keys, Order::Ascending)?;
+/// assert!(keys.into_iter().eq(0..2_000_000));
+/// # Ok(()) }
+/// ```
+pub struct MultiSorter {
+    sorters: Vec<Sorter>,
+    /// Memory for the keys by their ranges.
+    kept: Mutex<Vec<u64>>,
+}
+
+impl std::fmt::Debug for MultiSorter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MultiSorter")
+            .field("gpus", &self.sorters.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl MultiSorter {
+    /// Opens a device on each adapter, all at once. An adapter that is listed twice is opened twice.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAdapter`] without any, and those of [`Sorter::open`].
+    pub fn open(adapters: &[Adapter]) -> Result<Self, Error> {
+        let sorters: Result<Vec<Sorter>, Error> = std::thread::scope(|scope| {
+            let open =
+                |adapter| scope.spawn(move || Sorter::open(Options::default().adapter(adapter)));
+            let opening: Vec<_> = adapters.iter().map(open).collect();
+            opening.into_iter().map(joined).collect()
+        });
+        Self::of_sorters(sorters?)
+    }
+
+    /// These sorters, each on a device of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAdapter`] without any.
+    pub fn of_sorters(sorters: Vec<Sorter>) -> Result<Self, Error> {
+        if sorters.is_empty() {
+            return Err(Error::NoAdapter);
+        }
+        Ok(Self {
+            sorters,
+            kept: Mutex::default(),
+        })
+    }
+
+    /// The number of GPUs.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.sorters.len()
+    }
+
+    /// Sorts a slice in place.
+    ///
+    /// O(n log n) time, most of which is that of copies.
+    ///
+    /// # Errors
+    ///
+    /// That of the GPU that failed last, if all did. The slice has the same keys then, in any order.
+    pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
+        if keys.len() < FEW {
+            return self.sorters[0].sort(keys, order);
+        }
+        let ranges = Ranges::of(keys, order, self.ranges(keys));
+        let mut kept = std::mem::take(&mut *lock(&self.kept));
+        let sorted = self.sort_ranges(keys, order, &ranges, memory(&mut kept, keys.len()));
+        *lock(&self.kept) = kept;
+        sorted
+    }
+
+    fn sort_ranges<T: SortKey>(
+        &self,
+        keys: &mut [T],
+        order: Order,
+        ranges: &Ranges,
+        parted: &mut [T],
+    ) -> Result<(), Error> {
+        ranges.scatter(keys, parted);
+        let mut jobs = VecDeque::new();
+        let (mut from, mut to) = (&mut *parted, &mut *keys);
+        for (range, sorts) in ranges.in_order() {
+            let (source, rest) = from.split_at_mut(range.len());
+            from = rest;
+            let (target, rest) = to.split_at_mut(range.len());
+            to = rest;
+            if sorts {
+                jobs.push_back((source, target));
+            } else {
+                copy(source, target);
+            }
+        }
+        let sorted = self.share(jobs, |sorter, (source, target)| {
+            let mut rest = &mut **target;
+            sorter.sort_to(source, order, |block: &[T]| {
+                let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
+                copy(block, to);
+                rest = after;
+                Ok(())
+            })
+        });
+        if sorted.is_err() {
+            // All keys are there, in one order or another.
+            copy(parted, keys);
+        }
+        sorted
+    }
+
+    /// The indices that sort keys, stably: `keys[indices[i] as usize]` has rank i.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooManyToNumber`] for 2^32 keys and more, and that of the GPU that failed last, if
+    /// all did.
+    pub fn argsort<T: SortKey>(&self, keys: &[T], order: Order) -> Result<Vec<u32>, Error> {
+        if keys.len() < FEW || u32::try_from(keys.len()).is_err() {
+            return self.sorters[0].argsort(keys, order);
+        }
+        let ranges = Ranges::of(keys, order, self.ranges(keys));
+        let mut kept = std::mem::take(&mut *lock(&self.kept));
+        let parted: &mut [T] = memory(&mut kept, keys.len());
+        ranges.scatter(keys, parted);
+        let mut numbers = vec![0_u32; keys.len()];
+        ranges.scatter_indices(&mut numbers);
+
+        let mut indices = vec![0_u32; keys.len()];
+        let mut jobs = VecDeque::new();
+        let (mut rest, mut begin) = (&mut indices[..], 0);
+        for (range, sorts) in ranges.in_order() {
+            let (target, after) = std::mem::take(&mut rest).split_at_mut(range.len());
+            rest = after;
+            let range = begin..begin + range.len();
+            begin = range.end;
+            if sorts {
+                jobs.push_back((range, target));
+            } else {
+                // Equal keys: their indices are in order already.
+                copy(&numbers[range], target);
+            }
+        }
+        let sorted = self.share(jobs, |sorter, (range, target)| {
+            let numbers = &numbers[range.clone()];
+            let order = sorter.argsort(&parted[range.clone()], order)?;
+            let pairs = target.par_iter_mut().with_min_len(BLOCK).zip(&order);
+            pairs.for_each(|(to, &from)| *to = numbers[from as usize]);
+            Ok(())
+        });
+        *lock(&self.kept) = kept;
+        sorted.map(|()| indices)
+    }
+
+    /// The ranges that keys are parted into.
+    fn ranges<T>(&self, keys: &[T]) -> usize {
+        let by_size = size_of_val(keys) / RANGE_BYTES;
+        by_size.clamp(RANGES * self.sorters.len(), MOST_RANGES)
+    }
+
+    /// Does all jobs, each on one of the GPUs. What a GPU fails to do is left to the others.
+    fn share<J: Send>(
+        &self,
+        jobs: VecDeque<J>,
+        act: impl Fn(&Sorter, &mut J) -> Result<(), Error> + Sync,
+    ) -> Result<(), Error> {
+        /// The jobs that are left, and those that are being done.
+        struct Left<J> {
+            jobs: VecDeque<J>,
+            busy: usize,
+        }
+
+        let left = Mutex::new(Left { jobs, busy: 0 });
+        let ended = std::sync::Condvar::new();
+        let work = |sorter: &Sorter| -> Result<(), Error> {
+            loop {
+                let mut job = {
+                    let mut left = lock(&left);
+                    loop {
+                        if let Some(job) = left.jobs.pop_front() {
+                            left.busy += 1;
+                            break job;
+                        }
+                        // A job may come back, from a GPU that fails.
+                        if left.busy == 0 {
+                            return Ok(());
+                        }
+                        left = ended.wait(left).unwrap_or_else(PoisonError::into_inner);
+                    }
+                };
+                let done = act(sorter, &mut job);
+                let mut left = lock(&left);
+                left.busy -= 1;
+                if done.is_err() {
+                    left.jobs.push_front(job);
+                }
+                drop(left);
+                ended.notify_all();
+                done?;
+            }
+        };
+        let outcomes: Vec<Result<(), Error>> = std::thread::scope(|scope| {
+            let work = &work;
+            let working: Vec<_> = (self.sorters.iter())
+                .map(|sorter| scope.spawn(move || work(sorter)))
+                .collect();
+            working.into_iter().map(joined).collect()
+        });
+        let is_done = lock(&left).jobs.is_empty();
+        let failure = outcomes.into_iter().filter_map(Result::err).next_back();
+        match failure {
+            Some(error) if is_done => {
+                log::warn!("a GPU failed, and others did its part: {error}");
+                Ok(())
+            }
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The ranges of keys, and how many keys of each chunk are in each: even ranges are between
+/// splitters, odd ones have the keys that equal one.
+struct Ranges {
+    /// The range of each key.
+    of_keys: Vec<u8>,
+    /// The lengths by chunks, each of all ranges.
+    lengths: Vec<usize>,
+    count: usize,
+}
+
+impl Ranges {
+    fn of<T: SortKey>(keys: &[T], order: Order, count: usize) -> Self {
+        let splitters = splitters(keys, order, count);
+        let count = 2 * splitters.len() + 1;
+        let mut of_keys = vec![0_u8; keys.len()];
+        let lengths = (of_keys.par_chunks_mut(CHUNK).zip(keys.par_chunks(CHUNK)))
+            .flat_map_iter(|(ranges, keys)| {
+                if T::KEY_TYPE.bytes() > 4 {
+                    classify(keys, ranges, &splitters, |key| key.rank(order));
+                } else {
+                    let narrow: Vec<u32> = splitters.iter().map(|&s| s as u32).collect();
+                    classify(keys, ranges, &narrow, |key| key.rank(order) as u32);
+                }
+                let mut lengths = vec![0; count];
+                for &range in &*ranges {
+                    lengths[usize::from(range)] += 1;
+                }
+                lengths
+            })
+            .collect();
+        Self {
+            of_keys,
+            lengths,
+            count,
+        }
+    }
+
+    /// The ranges of the sorted keys, and whether each is still to be sorted.
+    fn in_order(&self) -> impl Iterator<Item = (Range<usize>, bool)> {
+        let mut end = 0;
+        (0..self.count).map(move |range| {
+            let of_chunks = self.lengths.iter().skip(range).step_by(self.count);
+            let begin = end;
+            end += of_chunks.sum::<usize>();
+            (begin..end, range % 2 == 0 && end - begin > 1)
+        })
+    }
+
+    /// Moves keys to their ranges. Those of a range keep their order.
+    fn scatter<T: SortKey>(&self, keys: &[T], parted: &mut [T]) {
+        let targets = self.targets(parted);
+        let chunks = keys.par_chunks(CHUNK).zip(self.of_keys.par_chunks(CHUNK));
+        chunks
+            .zip(targets)
+            .for_each(|((keys, ranges), mut targets)| {
+                let mut at = vec![0; self.count];
+                for (&key, &range) in keys.iter().zip(ranges) {
+                    let range = usize::from(range);
+                    targets[range][at[range]] = key;
+                    at[range] += 1;
+                }
+            });
+    }
+
+    /// The index of each key, moved as the key.
+    fn scatter_indices(&self, parted: &mut [u32]) {
+        let targets = self.targets(parted);
+        let chunks = self.of_keys.par_chunks(CHUNK).zip(targets).enumerate();
+        chunks.for_each(|(chunk, (ranges, mut targets))| {
+            let mut at = vec![0; self.count];
+            for (index, &range) in (chunk * CHUNK..).zip(ranges) {
+                let range = usize::from(range);
+                targets[range][at[range]] = index as u32;
+                at[range] += 1;
+            }
+        });
+    }
+
+    /// Where the keys of each chunk go: a slice for each range.
+    fn targets<'a, T>(&self, mut parted: &'a mut [T]) -> Vec<Vec<&'a mut [T]>> {
+        let chunks = self.lengths.len() / self.count;
+        let mut targets: Vec<Vec<&mut [T]>> = Vec::new();
+        targets.resize_with(chunks, || Vec::with_capacity(self.count));
+        for range in 0..self.count {
+            for (chunk, targets) in targets.iter_mut().enumerate() {
+                let length = self.lengths[chunk * self.count + range];
+                let (target, rest) = std::mem::take(&mut parted).split_at_mut(length);
+                targets.push(target);
+                parted = rest;
+            }
+        }
+        targets
+    }
+}
+
+/// Different ranks that part the keys into ranges of about equal lengths.
+fn splitters<T: SortKey>(keys: &[T], order: Order, ranges: usize) -> Vec<u64> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut sample: Vec<u64> = (0..ranges * SAMPLED)
+        .map(|_| {
+            // (The upper half of a product with the length: any of the indices, alike.)
+            state = state
+                .wrapping_mul(0x5851_f42d_4c95_7f2d)
+                .wrapping_add(0x1405_7b7e);
+            let index = ((u128::from(state) * keys.len() as u128) >> 64) as usize;
+            keys[index].rank(order)
+        })
+        .collect();
+    sample.sort_unstable();
+    let mut splitters: Vec<u64> = (1..ranges).map(|i| sample[i * SAMPLED]).collect();
+    splitters.dedup();
+    splitters
+}
+
+/// The range of each key: twice the number of the splitters that are smaller, and one more if one is
+/// equal.
+fn classify<T: Copy, R: Ord + Copy + Default>(
+    keys: &[T],
+    ranges: &mut [u8],
+    splitters: &[R],
+    rank: impl Fn(T) -> R,
+) {
+    let mut ranks = [R::default(); BLOCK];
+    for (keys, ranges) in keys.chunks(BLOCK).zip(ranges.chunks_mut(BLOCK)) {
+        let ranks = &mut ranks[..keys.len()];
+        ranks
+            .iter_mut()
+            .zip(keys)
+            .for_each(|(r, &key)| *r = rank(key));
+        ranges.fill(0);
+        // (Without branches, and so by vector instructions.)
+        for splitter in splitters {
+            for (range, rank) in ranges.iter_mut().zip(&*ranks) {
+                *range += u8::from(rank > splitter) + u8::from(rank >= splitter);
+            }
+        }
+    }
+}
+
+/// Memory of this many keys.
+fn memory<T: SortKey>(kept: &mut Vec<u64>, len: usize) -> &mut [T] {
+    let words = (len * size_of::<T>()).div_ceil(size_of::<u64>());
+    if kept.len() < words {
+        *kept = vec![0; words];
+    }
+    &mut bytemuck::cast_slice_mut(kept)[..len]
+}
+
+fn copy<T: Copy + Send + Sync>(from: &[T], to: &mut [T]) {
+    let parts = to.par_chunks_mut(CHUNK).zip(from.par_chunks(CHUNK));
+    parts.for_each(|(to, from)| to.copy_from_slice(from));
+}
+
+fn joined<R>(thread: std::thread::ScopedJoinHandle<'_, R>) -> R {
+    let panic = |panic| std::panic::resume_unwind(panic);
+    thread.join().unwrap_or_else(panic)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic leaves nothing half done that is seen: it ends the sort.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,256 @@
+//! Sorts on all devices, on several at once, and on one that is lost. Without an adapter, those of
+//! GPUs print so and pass; with `WGPU_BCFSORT_REQUIRE_ADAPTER=1` they fail.
+
+use bcfsort_auto::device::{REQUIRE_ADAPTER, is_software};
+use bcfsort_auto::{AutoSorter, Device, Error, MultiSorter, OnError, Work, cpu};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use wgpu_bcfsort::wgpu::Adapter;
+use wgpu_bcfsort::{KeyType, Options, Order, SortKey, Sorter, adapters};
+
+fn adapter() -> Option<Adapter> {
+    let adapter = adapters().into_iter().next();
+    assert!(
+        adapter.is_some() || std::env::var(REQUIRE_ADAPTER).as_deref() != Ok("1"),
+        "no adapter, and {REQUIRE_ADAPTER}=1"
+    );
+    if adapter.is_none() {
+        println!("no adapter: nothing is tested");
+    }
+    adapter
+}
+
+fn open(adapter: &Adapter) -> Sorter {
+    Sorter::open(Options::default().adapter(adapter)).unwrap()
+}
+
+fn lost(adapter: &Adapter) -> Sorter {
+    let sorter = open(adapter);
+    sorter.device().destroy();
+    sorter
+}
+
+/// Keys of which each occurs `repeats` times, or of any bits for 0.
+fn keys<T: SortKey>(len: usize, repeats: u64) -> Vec<T> {
+    let mut state = 7_u64;
+    let key = |_| {
+        state = state
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e);
+        let bits = state.rotate_left(29);
+        let different = (len as u64).checked_div(repeats);
+        T::from_bits64(different.map_or(bits, |different| bits % different))
+    };
+    (0..len).map(key).collect()
+}
+
+fn bits<T: SortKey>(keys: &[T]) -> &[u8] {
+    bytemuck::cast_slice(keys)
+}
+
+fn check<T: SortKey>(sorter: &MultiSorter, keys: &[T], what: &str) {
+    for order in [Order::Ascending, Order::Descending] {
+        let (mut sorted, mut expected) = (keys.to_vec(), keys.to_vec());
+        sorter.sort(&mut sorted, order).unwrap();
+        cpu::sort(&mut expected, order);
+        assert!(bits(&sorted) == bits(&expected), "{what}, {order:?}");
+        let indices = sorter.argsort(keys, order).unwrap();
+        assert!(
+            indices == cpu::argsort(keys, order),
+            "argsort of {what}, {order:?}"
+        );
+    }
+}
+
+/// Enough to be parted.
+const MANY: usize = (1 << 20) + 12_345;
+
+#[test]
+fn several_gpus_sort_as_one() {
+    let Some(adapter) = adapter() else { return };
+    let sorter = MultiSorter::open(&[adapter.clone(), adapter]).unwrap();
+    assert_eq!(sorter.len(), 2);
+    for repeats in [0, 100_000] {
+        check(
+            &sorter,
+            &keys::<u32>(MANY, repeats),
+            &format!("u32, each {repeats} times"),
+        );
+    }
+    check(&sorter, &keys::<f64>(MANY, 0), "f64");
+    check(&sorter, &keys::<u32>(1000, 0), "1000 u32");
+    check::<u32>(&sorter, &[], "nothing");
+    let mut skewed = keys::<f32>(MANY, 0);
+    skewed[..MANY * 9 / 10].fill(1.5);
+    check(&sorter, &skewed, "f32, most of them equal");
+}
+
+#[test]
+fn others_do_what_a_gpu_that_fails_had_to_do() {
+    let Some(adapter) = adapter() else { return };
+    let all = vec![lost(&adapter), open(&adapter), lost(&adapter)];
+    let sorter = MultiSorter::of_sorters(all).unwrap();
+    check(&sorter, &keys::<u64>(MANY, 2), "u64 beside lost devices");
+}
+
+#[test]
+fn if_all_gpus_fail_no_key_is_lost() {
+    let Some(adapter) = adapter() else { return };
+    let sorter = MultiSorter::of_sorters(vec![lost(&adapter), lost(&adapter)]).unwrap();
+    let before = keys::<u32>(MANY, 5);
+    let mut after = before.clone();
+    sorter.sort(&mut after, Order::Ascending).unwrap_err();
+    sorter.argsort(&before, Order::Ascending).unwrap_err();
+    let mut expected = before;
+    after.sort_unstable();
+    expected.sort_unstable();
+    assert!(after == expected);
+    assert!(MultiSorter::of_sorters(Vec::new()).is_err());
+}
+
+fn every_call<T: SortKey>(sorter: &AutoSorter, keys: &[T]) {
+    for order in [Order::Ascending, Order::Descending] {
+        let mut expected = keys.to_vec();
+        cpu::sort(&mut expected, order);
+        let mut sorted = keys.to_vec();
+        sorter.sort(&mut sorted, order).unwrap();
+        assert!(bits(&sorted) == bits(&expected));
+
+        let mut taken = Vec::new();
+        let take = |block: &[T]| {
+            taken.extend_from_slice(block);
+            Ok::<_, Error>(())
+        };
+        sorter.sort_to(&mut keys.to_vec(), order, take).unwrap();
+        assert!(bits(&taken) == bits(&expected));
+
+        let indices = sorter.argsort(keys, order).unwrap();
+        assert_eq!(indices, cpu::argsort(keys, order));
+        let (mut sorted, mut values) = (keys.to_vec(), (0..keys.len() as u32).collect::<Vec<_>>());
+        sorter.sort_pairs(&mut sorted, &mut values, order).unwrap();
+        assert!(bits(&sorted) == bits(&expected));
+        assert_eq!(values, indices);
+        let mut values: Vec<u32> = (0..keys.len() as u32).collect();
+        let key = |&i: &u32| keys[i as usize];
+        sorter.sort_by_key(&mut values, order, key).unwrap();
+        assert_eq!(values, indices);
+
+        let (unique, counts) = sorter.runs(keys.to_vec(), order).unwrap();
+        assert!(bits(&unique) == bits(&sorter.unique(keys.to_vec(), order).unwrap()));
+        let mut at = 0;
+        for (key, count) in unique.iter().zip(counts) {
+            let run = &expected[at..][..count as usize];
+            assert!(run.iter().all(|other| other.to_bits64() == key.to_bits64()));
+            at += run.len();
+        }
+        assert_eq!(at, keys.len());
+    }
+}
+
+#[test]
+fn all_devices_give_the_same_bits() {
+    for device in [Device::Cpu, Device::Auto, Device::Gpu, Device::All] {
+        let gpu = !matches!(device, Device::Cpu | Device::Auto);
+        if gpu && adapter().is_none() {
+            continue;
+        }
+        let sorter = AutoSorter::new(device).unwrap();
+        for len in [0, 1, 2, 5000] {
+            every_call(&sorter, &keys::<f32>(len, 0));
+            every_call(&sorter, &keys::<u64>(len, u64::from(len > 0)));
+        }
+    }
+}
+
+#[test]
+fn an_error_of_the_closure_ends_the_sort_and_is_returned() {
+    #[derive(Debug)]
+    enum End {
+        Sort(Error),
+        Full,
+    }
+    impl From<Error> for End {
+        fn from(error: Error) -> Self {
+            Self::Sort(error)
+        }
+    }
+    let mut sorters = vec![AutoSorter::new(Device::Cpu).unwrap()];
+    sorters.extend(adapter().map(|adapter| AutoSorter::of_sorter(open(&adapter))));
+    for sorter in sorters {
+        let mut calls = 0;
+        let ended = sorter.sort_to(&mut keys::<u32>(100, 0), Order::Ascending, |_| {
+            calls += 1;
+            Err(End::Full)
+        });
+        match ended {
+            Err(End::Full) => assert_eq!(calls, 1),
+            Err(End::Sort(error)) => panic!("{error}"),
+            Ok(()) => panic!("the error is lost"),
+        }
+    }
+}
+
+#[test]
+fn a_gpu_that_fails_is_replaced_with_one_warning_or_is_an_error() {
+    let Some(adapter) = adapter() else { return };
+    let warnings = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&warnings);
+    let sorter = AutoSorter::of_sorter(lost(&adapter)).warn_by(move |message| {
+        assert!(message.starts_with("sorting on the CPU: "), "{message}");
+        counter.fetch_add(1, Relaxed);
+    });
+    assert!(sorter.choose(1, KeyType::U32, Work::Sort).unwrap().on_gpu);
+    every_call(&sorter, &keys::<i32>(1000, 3));
+    assert_eq!(warnings.load(Relaxed), 1);
+    let choice = sorter.choose(1 << 30, KeyType::U32, Work::Sort).unwrap();
+    assert!(
+        !choice.on_gpu && choice.reason.contains(" failed: "),
+        "{}",
+        choice.reason
+    );
+
+    let sorter = AutoSorter::of_sorter(lost(&adapter)).on_error(OnError::Fail);
+    let mut keys = [3, 1, 2];
+    for _ in 0..2 {
+        let failed = sorter.sort(&mut keys, Order::Ascending);
+        assert!(matches!(failed, Err(Error::Sort(_))));
+        assert_eq!(keys, [3, 1, 2]);
+    }
+}
+
+#[test]
+fn slices_of_different_lengths_are_an_error() {
+    let sorter = AutoSorter::new(Device::Cpu).unwrap();
+    let error = sorter.sort_pairs(&mut [1, 2], &mut [1], Order::Ascending);
+    let error = error.unwrap_err();
+    assert_eq!(error.to_string(), "2 keys, and 1 values");
+}
+
+#[test]
+fn auto_leaves_few_keys_and_software_to_the_cpu() {
+    let sorter = AutoSorter::new(Device::Auto).unwrap();
+    if *sorter.device() != Device::Auto {
+        // The environment names another one.
+        return;
+    }
+    let few = sorter.choose(1000, KeyType::U32, Work::Sort).unwrap();
+    assert!(!few.on_gpu && few.reason == "too few keys for a GPU");
+    let many = sorter.choose(1 << 30, KeyType::U32, Work::Argsort).unwrap();
+    match adapters().first() {
+        None => assert_eq!(many.reason, "no GPU adapter found"),
+        Some(best) if is_software(&best.get_info()) => {
+            assert!(
+                !many.on_gpu && many.reason.ends_with(" is software"),
+                "{}",
+                many.reason
+            );
+        }
+        Some(_) => assert!(many.on_gpu),
+    }
+}
+
+#[test]
+fn a_device_that_does_not_exist_is_an_error() {
+    let named = Device::Named("no such adapter".to_owned());
+    assert!(matches!(AutoSorter::new(named), Err(Error::NoDevice(_))));
+}
