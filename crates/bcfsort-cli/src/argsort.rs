@@ -3,6 +3,7 @@
 use crate::input::FileArgs;
 use crate::keys::{Keys as KeyFiles, KeysMemory};
 use crate::sort::EngineArgs;
+use bcfsort_auto::Work;
 use bcfsort_data::{Format, KeyWriter};
 use bcfsort_term::args::{Checks, Direction, Keys};
 use bcfsort_term::fault::Fault;
@@ -108,11 +109,12 @@ fn argsort<T: SortKey>(args: &Args) -> Result<(), Fault> {
     // Too many keys are an error, for which no device is opened.
     let most = most_keys(reading.memory);
     let expected = reading.keys.expected().filter(|&count| count <= most);
-    let (ranks, contender) =
-        args.engine
-            .open_beside(named, (expected, KeyType::U64), args.quiet, || {
-                reading.ranks()
-            })?;
+    let (ranks, contender) = args.engine.open_beside(
+        named,
+        (Work::Argsort, expected, KeyType::U64),
+        args.quiet,
+        || reading.ranks(),
+    )?;
 
     let count = ranks.len() as u64;
     progress.show(|| format!("sorting {count} keys"));

@@ -8,8 +8,8 @@ use std::fmt::Write;
 use wgpu_bcfsort::{Error, adapters, wgpu};
 
 const AFTER_HELP: &str = "\
-'sort' runs on the first adapter. --adapter of other commands takes an index or a part of a name \
-from this list. Exit code 3: there is no adapter.
+--device of other commands takes an index or a part of a name from this list; 'gpu' is the first of \
+it. Exit code 3: there is no adapter.
 
 Example:
   wgpu-bcfsort devices --json";

@@ -43,6 +43,7 @@ Exit codes:
   130  interrupted (SIGINT); 143: SIGTERM; 129: SIGHUP
 
 Environment:
+  WGPU_BCFSORT_DEVICE=DEVICE      the device where --device is not given
   WGPU_BCFSORT_REQUIRE_ADAPTER=1  fail without a GPU adapter, instead of using the CPU
   WGPU_BCFSORT_CACHE_DIR=DIR      where compiled kernels are cached; empty: nowhere
   RUST_LOG=LEVEL                  log to stderr: warn, debug, or wgpu_bcfsort=trace

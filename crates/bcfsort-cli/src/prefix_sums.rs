@@ -2,8 +2,8 @@
 
 use crate::input::Input;
 use bcfsort_data::{Format, KeyReader, KeyWriter};
-use bcfsort_term::args::{Adapter, Checks, Encoding, count_in, one_of};
-use bcfsort_term::engine::{chosen_or_cpu, describe};
+use bcfsort_term::args::{Checks, DeviceArg, Encoding, count_in, one_of};
+use bcfsort_term::engine::{adapter_or_cpu, describe};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::kernel_cache::{Cache, KernelCache};
 use bcfsort_term::notice::{self, Progress};
@@ -79,7 +79,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     encoding: Encoding,
     #[command(flatten)]
-    adapter: Adapter,
+    device: DeviceArg,
     #[command(flatten)]
     cache: Cache,
     /// Layout of workgroup memory; the result is the same
@@ -125,7 +125,7 @@ fn add_up<T: Summand>(args: &Args) -> Result<(), Fault> {
     let colors: Vec<u32> = read(colors, args.encoding.format)?;
     let options = options(args, values.len(), &colors, &names)?;
 
-    let device = match chosen_or_cpu(args.adapter.adapter.as_deref(), args.quiet, "prefix sums")? {
+    let device = match adapter_or_cpu(&args.device.wanted(), args.quiet, "prefix sums")? {
         Some(adapter) => Some(Sorter::open(Options::default().adapter(&adapter))?),
         None => None,
     };

@@ -7,6 +7,7 @@ use crate::format::{FileFormat, NumberType, Unique};
 use crate::input::FileArgs;
 use crate::records::args::RecordArgs;
 use crate::records::{self, Job};
+use bcfsort_auto::Work;
 use bcfsort_term::args::{Checks, Choice, Direction, Gpu, Seed, one_of};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
@@ -185,8 +186,8 @@ impl EngineArgs {
     }
 
     /// The fastest engine for this number of keys.
-    fn fastest(&self, count: u64, key: KeyType, quiet: bool) -> Contender {
-        Contender::fastest(count, key, &self.cache, quiet)
+    fn fastest(&self, work: Work, count: u64, key: KeyType, quiet: bool) -> Contender {
+        Contender::fastest(work, count, key, &self.cache, quiet)
     }
 
     /// Reads keys, and returns them with `named` or else the fastest engine. If the number of keys
@@ -194,21 +195,21 @@ impl EngineArgs {
     pub(crate) fn open_beside<T>(
         &self,
         named: Option<Contender>,
-        (expected, key): (Option<u64>, KeyType),
+        (work, expected, key): (Work, Option<u64>, KeyType),
         quiet: bool,
         read: impl FnOnce() -> Result<Vec<T>, Fault>,
     ) -> Result<(Vec<T>, Contender), Fault> {
         match (named, expected) {
             (Some(contender), _) => Ok((read()?, contender)),
             (None, Some(count)) => std::thread::scope(|scope| {
-                let opening = threads::spawn(scope, || self.fastest(count, key, quiet))?;
+                let opening = threads::spawn(scope, || self.fastest(work, count, key, quiet))?;
                 let keys = read();
                 let contender = opening.join().unwrap_or_else(|panic| resume_unwind(panic));
                 Ok((keys?, contender))
             }),
             (None, None) => {
                 let keys = read()?;
-                let contender = self.fastest(keys.len() as u64, key, quiet);
+                let contender = self.fastest(work, keys.len() as u64, key, quiet);
                 Ok((keys, contender))
             }
         }
@@ -234,7 +235,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
             let named = Mutex::new(args.engine.named(args.quiet)?);
             let choose = |count| {
                 let named = named.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let fastest = || args.engine.fastest(count, KeyType::U64, args.quiet);
+                let (work, key) = (Work::Argsort, KeyType::U64);
+                let fastest = || args.engine.fastest(work, count, key, args.quiet);
                 Ok(named.unwrap_or_else(fastest))
             };
             records::sort(Job {

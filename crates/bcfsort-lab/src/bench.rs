@@ -4,7 +4,7 @@ use crate::measure::{Pace, Resident, median, too_large};
 use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_term::args::pattern;
 use bcfsort_term::args::{Choice, Gpu, count, count_in, key_type, shown};
-use bcfsort_term::engine::{Contender, adapter, adapter_or_cpu};
+use bcfsort_term::engine::{Contender, adapter_named, adapter_or_cpu};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
 use bcfsort_term::output::{print, print_data};
@@ -54,11 +54,18 @@ pub struct Args {
         value_name = "COUNTS",
         value_delimiter = ',',
         default_value = "2^20,2^24",
+        default_value_if("auto", "true", "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28"),
         value_parser = count
     )]
     sizes: Vec<u64>,
     /// Key types
-    #[arg(long, value_delimiter = ',', default_value = "u32", value_parser = key_type())]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "u32",
+        default_value_if("auto", "true", "u32,f64"),
+        value_parser = key_type()
+    )]
     types: Vec<KeyType>,
     /// Data sets: patterns from 'gen --help'
     #[arg(
@@ -92,6 +99,17 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Measure what 'auto' chooses between, beside its estimates: whole calls on both devices
+    ///
+    /// A table of comma-separated values, times in milliseconds, for random keys: without --sizes and
+    /// --types 2^10 to 2^28 of u32 and f64. 'cost' is the time of the device that 'auto' takes if the
+    /// GPU is open, by the time of the faster one.
+    #[arg(
+        long,
+        hide_short_help = true,
+        conflicts_with_all = ["patterns", "engines", "json"]
+    )]
+    auto: bool,
     #[arg(from_global)]
     quiet: bool,
 }
@@ -134,6 +152,9 @@ pub fn run(args: &Args) -> Result<(), Fault> {
         }
     }
     args.gpu.options(Engine::default()).validate()?;
+    if args.auto {
+        return estimates(args);
+    }
     let contenders = contenders(args)?;
     let mut progress = Progress::new(args.quiet);
     if !args.json {
@@ -191,6 +212,21 @@ pub fn run(args: &Args) -> Result<(), Fault> {
     Ok(())
 }
 
+/// The estimates of `auto`, and the clock.
+fn estimates(args: &Args) -> Result<(), Fault> {
+    let adapter = adapter_or_cpu(&args.gpu.device.wanted(), args.quiet, "measuring")?;
+    let open = |adapter| Sorter::open(args.gpu.options(Engine::default()).adapter(adapter));
+    let sorter = adapter.as_ref().map(open).transpose()?;
+    let series = crate::estimates::Series {
+        sizes: &args.sizes,
+        types: &args.types,
+        repeats: args.repeats,
+        seed: args.seed,
+        quiet: args.quiet,
+    };
+    crate::estimates::run(&series, sorter.as_ref())
+}
+
 fn contenders(args: &Args) -> Result<Vec<Contender>, Fault> {
     let choices: Vec<Choice> = if args.engines.is_empty() {
         Choice::all()
@@ -212,9 +248,9 @@ fn contenders(args: &Args) -> Result<Vec<Contender>, Fault> {
     } else {
         args.gpu.refuse_for_others(&engines)?;
         let adapter = if args.engines.is_empty() {
-            adapter_or_cpu(&args.gpu, args.quiet)?
+            adapter_or_cpu(&args.gpu.device.wanted(), args.quiet, "sorting")?
         } else {
-            Some(adapter(&args.gpu)?)
+            Some(adapter_named(&args.gpu.device.wanted())?)
         };
         if let Some(adapter) = adapter {
             args.gpu

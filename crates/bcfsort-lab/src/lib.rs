@@ -8,6 +8,7 @@
 )]
 
 pub mod bench;
+mod estimates;
 pub mod experiment;
 mod measure;
 pub mod tune;

@@ -1,8 +1,9 @@
 //! `tune`: finds the fastest sample-sort parameters for an adapter.
 
 use crate::measure::{Pace, Resident, Timed, interleave, median, too_large};
+use bcfsort_auto::device::is_software;
 use bcfsort_data::{Pattern, Spec, generate};
-use bcfsort_term::args::{Adapter, positive};
+use bcfsort_term::args::{DeviceArg, positive};
 use bcfsort_term::engine::{adapter_named, describe};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{Progress, say_lines};
@@ -19,7 +20,7 @@ use wgpu_bcfsort::internals::mergesort::scratch_promise;
 use wgpu_bcfsort::internals::recording::PayloadKind;
 use wgpu_bcfsort::internals::samplesort::Tuning;
 use wgpu_bcfsort::{
-    Detail, Engine, Error, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter, wgpu,
+    Detail, Engine, Error, KeyType, Options, Order, PreparedSort, Profile, SortKey, Sorter,
 };
 
 const AFTER_HELP: &str = "\
@@ -63,7 +64,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     #[command(flatten)]
-    adapter: Adapter,
+    device: DeviceArg,
     /// Numbers of keys to sort [default: 2^19,2^20,2^21,2^24; 2^20 with --quick or on a CPU]
     #[arg(short = 'n', long, value_name = "COUNTS", value_delimiter = ',', value_parser = positive)]
     count: Vec<u64>,
@@ -132,9 +133,9 @@ impl Parameter {
 
 pub fn run(args: &Args) -> Result<(), Fault> {
     let mut output = Output::create(&args.output)?;
-    let adapter = adapter_named(args.adapter.adapter.as_deref())?;
+    let adapter = adapter_named(&args.device.wanted())?;
     let info = adapter.get_info();
-    let is_cpu = info.device_type == wgpu::DeviceType::Cpu;
+    let is_cpu = is_software(&info);
     let options = Options::default().engine(Engine::SampleSort);
     let sorter = Sorter::open(options.adapter(&adapter))?;
     let counts = match (&args.count[..], args.quick || is_cpu) {

@@ -3,6 +3,7 @@
 use crate::fault::Fault;
 use crate::notice;
 use crate::tuning_file::TuningFile;
+use bcfsort_auto::Device;
 use bcfsort_data::{Format, Pattern, parse_count};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
@@ -178,7 +179,7 @@ pub struct Checks {
 pub enum Choice {
     /// The fastest for the input: a GPU engine or the CPU.
     Auto,
-    /// rayon's `par_sort_unstable`.
+    /// A radix sort on all cores.
     Cpu,
     /// This engine on a GPU; fails without one.
     Gpu(Engine),
@@ -211,7 +212,7 @@ impl Choice {
             Self::Auto => {
                 "the fastest engine for the adapter and the input; cpu where that is faster"
             }
-            Self::Cpu => "rayon's par_sort_unstable, on all cores",
+            Self::Cpu => "radix sort on all cores of the CPU",
             Self::Gpu(Engine::SampleSort) => "sample sort, the fastest on GPUs; also called 'fast'",
             Self::Gpu(Engine::BcfMergesort) => "BCFMergesort: mergesort without bank conflicts",
             Self::Gpu(Engine::BcfMergesortPb) => {
@@ -251,12 +252,19 @@ impl Choice {
     }
 }
 
-/// The adapter.
+/// The device.
 #[derive(clap::Args)]
-pub struct Adapter {
-    /// GPU to use: index or part of name from 'devices' [default: the first]
-    #[arg(long, value_name = "INDEX|NAME")]
-    pub adapter: Option<String>,
+pub struct DeviceArg {
+    /// auto, cpu, gpu, all, or a GPU: index or part of name from 'devices' [default: auto]
+    #[arg(long, value_name = "DEVICE", alias = "adapter")]
+    device: Option<Device>,
+}
+
+impl DeviceArg {
+    /// The device that the option or the environment names.
+    pub fn wanted(&self) -> Device {
+        self.device.clone().unwrap_or_default().or_environment()
+    }
 }
 
 /// The paper's parameters, which few users need.
@@ -363,11 +371,11 @@ fn refuse_given(
     }
 }
 
-/// The adapter and the parameters of the engines.
+/// The device and the parameters of the engines.
 #[derive(clap::Args)]
 pub struct Gpu {
     #[command(flatten)]
-    pub adapter: Adapter,
+    pub device: DeviceArg,
     /// Parameters found by 'wgpu-bcfsort tune', for --engine sample-sort
     #[arg(
         long = "tuning",
@@ -413,11 +421,8 @@ impl Gpu {
 
     /// Fails if one of these options is given, as none applies to the CPU.
     pub fn refuse_for_cpu(&self) -> Result<(), Fault> {
-        let others = [
-            ("--adapter", self.adapter.adapter.is_some()),
-            ("--tuning", self.file.is_some()),
-        ];
-        let unused = self.tuning.given().into_iter().chain(others);
+        let file = ("--tuning", self.file.is_some());
+        let unused = self.tuning.given().into_iter().chain([file]);
         refuse_given(unused, Choice::Cpu.name())
     }
 }

@@ -1,6 +1,7 @@
 //! Failures of a command, with their messages and exit codes.
 
 use crate::{notice, output};
+use bcfsort_auto::NoDevice;
 use bcfsort_data::DataError;
 use std::fmt;
 use std::io;
@@ -80,6 +81,15 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+impl From<NoDevice> for Fault {
+    fn from(error: NoDevice) -> Self {
+        match error {
+            NoDevice::None => Error::NoAdapter.into(),
+            NoDevice::Unknown { .. } => Self::Usage(error.to_string()),
+        }
+    }
+}
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {

@@ -5,6 +5,7 @@ use crate::external::{self, Chunks, push_all};
 use crate::keys::{Keys, KeysMemory};
 use crate::numbers::{ByContender, Writing};
 use crate::verify::Verifier;
+use bcfsort_auto::Work;
 use bcfsort_data::Format;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{self, Progress};
@@ -35,7 +36,7 @@ pub(super) fn sort<T: SortKey>(args: &Args, encoding: Format) -> Result<(), Faul
         chunk: usize::try_from(memory.keys / 3 / T::KEY_TYPE.bytes()).unwrap_or(usize::MAX),
     };
     let mut progress = Progress::new(args.quiet);
-    let expected = (reading.keys.expected(), T::KEY_TYPE);
+    let expected = (Work::Sort, reading.keys.expected(), T::KEY_TYPE);
     let (first, contender) = args
         .engine
         .open_beside(named, expected, args.quiet, || reading.next_keys())?;

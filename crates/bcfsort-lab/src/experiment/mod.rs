@@ -18,7 +18,8 @@ mod state;
 mod stats;
 
 use crate::measure::Pace;
-use bcfsort_term::args::{Adapter, count, count_in, listed, positive};
+use bcfsort_auto::device::is_software;
+use bcfsort_term::args::{DeviceArg, count, count_in, listed, positive};
 use bcfsort_term::engine::{adapter_named, describe};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::{self, Progress};
@@ -36,7 +37,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use wgpu_bcfsort::internals::mergesort::{MOST_BUCKETS_ON_CPU, default_buckets};
-use wgpu_bcfsort::{Options, Sorter, wgpu};
+use wgpu_bcfsort::{Options, Sorter};
 
 const EXAMPLES: &str = "\
 Results go to --out: charts (.svg), data (.csv), report.html, and every measurement in \
@@ -133,7 +134,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1, value_parser = count)]
     seed: u64,
     #[command(flatten)]
-    adapter: Adapter,
+    device: DeviceArg,
     /// Directory of other sorters to compare with [default: target/peers, if present]
     #[arg(long, value_name = "DIR", conflicts_with = "no_peers")]
     peers: Option<PathBuf>,
@@ -312,9 +313,9 @@ pub fn run(args: &Args) -> Result<(), Fault> {
             ));
         }
     }
-    let adapter = adapter_named(args.adapter.adapter.as_deref())?;
+    let adapter = adapter_named(&args.device.wanted())?;
     let info = adapter.get_info();
-    let on_cpu = info.device_type == wgpu::DeviceType::Cpu;
+    let on_cpu = is_software(&info);
     let scope = Scope {
         quick: args.quick,
         max_n: args.max_n.unwrap_or(match (args.quick, on_cpu) {
