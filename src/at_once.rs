@@ -1,9 +1,9 @@
-//! Parallel work on scoped threads.
+//! Parallel work: short items on threads that are there, long ones on threads of their own.
 
 use std::sync::LazyLock;
 
-/// Calls `act` for each item in parallel, on all threads of the machine including the calling one.
-/// Items start in order, and none starts after the first failure.
+/// Calls `act` for each item in parallel, on the threads of the calling thread's pool of rayon, which
+/// are started already. Items start in about their order, and none starts after the first failure.
 ///
 /// Returns when all calls have returned. The error is that of the failed item with the smallest
 /// index. A panic in `act` is passed on. In browsers, where wgpu's handles belong to one thread,
@@ -16,7 +16,7 @@ pub(crate) fn for_each_at_once<T: Sync, E: Send>(
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::sync::{Mutex, PoisonError};
 
-    let threads = parallelism().min(items.len());
+    let threads = pool().min(items.len());
     if threads < 2 {
         return items.iter().try_for_each(act);
     }
@@ -36,20 +36,12 @@ pub(crate) fn for_each_at_once<T: Sync, E: Send>(
             }
         }
     };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            // If a thread cannot be started, the others do its work.
-            .map_while(|_| {
-                let builder = std::thread::Builder::new().name("bcfsort.worker".into());
-                builder.spawn_scoped(scope, work).ok()
-            })
-            .collect();
-        work();
-        for other in others {
-            if let Err(panic) = other.join() {
-                std::panic::resume_unwind(panic);
-            }
+    // The calling thread works, too: it need not wait until another one has woken up.
+    rayon::in_place_scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| work());
         }
+        work();
     });
     let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
     failure.map_or(Ok(()), |(_, error)| Err(error))
@@ -132,6 +124,25 @@ pub(crate) fn produce_in_order<T: Default + Send, E>(
     })
 }
 
+/// The threads of the calling thread's pool of rayon: the only one, if there are no more to be had.
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+fn pool() -> usize {
+    // (Without this question rayon panics if the system refuses it a thread.)
+    static STARTED: LazyLock<bool> = LazyLock::new(|| {
+        let started = rayon::ThreadPoolBuilder::new().build_global();
+        // An error of the system has a source; that the pool was started before has none.
+        started.map_or_else(
+            |error| std::error::Error::source(&error).is_none(),
+            |()| true,
+        )
+    });
+    if *STARTED {
+        rayon::current_num_threads()
+    } else {
+        1
+    }
+}
+
 /// The threads of the machine. Asked once: on Linux, the answer takes 30 us and more, as long as a
 /// short sort whose kernels are compiled.
 fn parallelism() -> usize {
@@ -171,7 +182,7 @@ mod tests {
         });
         assert_eq!(failure, Err(5));
         // Each thread may have started one more item.
-        assert!(visited.into_inner().unwrap().len() <= 5 + parallelism());
+        assert!(visited.into_inner().unwrap().len() <= 5 + pool());
     }
 
     #[test]

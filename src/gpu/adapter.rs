@@ -79,11 +79,24 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
     limits.max_compute_workgroup_storage_size = offered.max_compute_workgroup_storage_size;
     limits.max_compute_invocations_per_workgroup = offered.max_compute_invocations_per_workgroup;
     limits.max_compute_workgroup_size_x = offered.max_compute_workgroup_size_x;
-    let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
+    let mut wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
+    if shares_memory(&adapter.get_info()) {
+        wanted |= wgpu::Features::MAPPABLE_PRIMARY_BUFFERS;
+    }
     Ok(Requirements {
         features: adapter.features() & wanted,
         limits,
     })
+}
+
+/// Whether the GPU's memory is that of the host, so that the host can write keys where the GPU sorts
+/// them. (On DX12 memory that the host may write is not for kernels to write.)
+pub(crate) const fn shares_memory(info: &wgpu::AdapterInfo) -> bool {
+    use wgpu::{Backend, DeviceType};
+    matches!(
+        info.device_type,
+        DeviceType::IntegratedGpu | DeviceType::Cpu
+    ) && matches!(info.backend, Backend::Vulkan | Backend::Metal)
 }
 
 /// Lists the adapters of this machine that can sort: discrete GPUs first, then integrated and

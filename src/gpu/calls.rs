@@ -1,6 +1,6 @@
 //! Steps that sorts and prefix sums share: open a device, submit, reuse buffers.
 
-use super::adapter::requirements;
+use super::adapter::{requirements, shares_memory};
 use super::faults::scoped;
 use crate::error::Error;
 use std::sync::{Mutex, PoisonError};
@@ -37,10 +37,30 @@ pub(crate) fn host_buffer(
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size: bytes,
-            usage: Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC,
+            usage: Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC | mappable(device),
             mapped_at_creation: false,
         })
     })
+}
+
+/// The usages by which the host accesses a buffer itself, in place of copies to and from others: where
+/// both have one memory, and the device has the feature.
+fn mappable(device: &wgpu::Device) -> wgpu::BufferUsages {
+    use wgpu::BufferUsages as Usage;
+    let info = device.adapter_info();
+    let has_feature = (device.features()).contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS);
+    if !has_feature || !shares_memory(&info) {
+        return Usage::empty();
+    }
+    // On some integrated GPUs, what the host may write in place it reads slowly: without a cache.
+    // gpu-allocator prefers such memory on Vulkan for buffers that are mapped for both.
+    let reads_slowly =
+        info.backend == wgpu::Backend::Vulkan && info.device_type != wgpu::DeviceType::Cpu;
+    if reads_slowly {
+        Usage::MAP_WRITE
+    } else {
+        Usage::MAP_WRITE | Usage::MAP_READ
+    }
 }
 
 /// Keeps a [`host_buffer`] for the next call.

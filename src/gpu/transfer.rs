@@ -19,13 +19,16 @@ const BLOCK: u64 = 16 << 20;
 const PIECES: usize = 4;
 
 /// Bytes that one thread copies at a time. A single thread copies at a tenth of the bus's speed.
-const PART: usize = 4 << 20;
+const PART: usize = 256 << 10;
+
+/// So few bytes one thread copies before another one has woken up.
+const ALONE: usize = 1 << 20;
 
 /// Staging buffers that are kept for later transfers: to allocate and pin host memory takes longer
 /// than to copy it.
 #[derive(Debug, Default)]
 pub(crate) struct Staging {
-    /// At most [`PIECES`] buffers of [`PIECE`] bytes, not mapped.
+    /// At most [`PIECES`] buffers, not mapped. If there is more than one, each has [`PIECE`] bytes.
     uploads: Mutex<Vec<wgpu::Buffer>>,
     /// The largest one of at most [`BLOCK`] bytes so far, not mapped.
     download: Mutex<Option<wgpu::Buffer>>,
@@ -46,7 +49,7 @@ pub(crate) struct Transfers<'a> {
 
 impl Transfers<'_> {
     /// Writes `bytes` to `buffer` at a byte offset, and zeros to the rest of the last word: submits
-    /// copies from staging buffers.
+    /// copies from staging buffers, or writes to the buffer itself if that can be mapped.
     ///
     /// The staging buffers are our own. [`wgpu::Queue::write_buffer`], and a buffer without
     /// `MAP_WRITE` that is mapped at creation, make wgpu allocate one. If that allocation fails,
@@ -58,12 +61,16 @@ impl Transfers<'_> {
         (buffer, from): (&wgpu::Buffer, u64),
     ) -> Result<(), Error> {
         let device = self.device;
-        let piece_bytes = PIECE.min((bytes.len() as u64).next_multiple_of(4));
-        let is_pooled = piece_bytes == PIECE;
-        let mut free = Vec::new();
-        if is_pooled {
-            free = self.idle(bytes.len().div_ceil(PIECE as usize))?;
+        if from == 0 && buffer.usage().contains(wgpu::BufferUsages::MAP_WRITE) {
+            let mapped = self
+                .waiting
+                .answer(device, |answer| self.map(buffer, answer));
+            mapped.await?.map_err(|error| lost(&error))?;
+            return fill(device, buffer, bytes);
         }
+        // One that is a little longer serves the next slices, too.
+        let piece_bytes = PIECE.min((bytes.len() as u64).next_power_of_two().max(4));
+        let mut free = self.idle(bytes.len().div_ceil(PIECE as usize), piece_bytes)?;
         let mut in_flight = Vec::new();
         for (i, piece) in bytes.chunks(PIECE as usize).enumerate() {
             if in_flight.len() == PIECES {
@@ -88,23 +95,26 @@ impl Transfers<'_> {
             })?;
             in_flight.push(source);
         }
-        if is_pooled {
-            for unused in free {
-                scoped(device, 0, || unused.unmap())?;
-                in_flight.push(unused);
-            }
-            let mut pooled = lock(&self.staging.uploads);
-            pooled.extend(in_flight);
-            pooled.truncate(PIECES);
+        for unused in free {
+            scoped(device, 0, || unused.unmap())?;
+            in_flight.push(unused);
         }
+        let mut pooled = lock(&self.staging.uploads);
+        pooled.extend(in_flight);
+        // (The longest ones: all have a whole piece if there are several.)
+        pooled.sort_by_key(|buffer| std::cmp::Reverse(buffer.size()));
+        let longest = pooled.first().map_or(0, wgpu::Buffer::size);
+        pooled.retain(|buffer| buffer.size() == longest);
+        pooled.truncate(if longest == PIECE { PIECES } else { 1 });
         Ok(())
     }
 
-    /// Takes at most `count` staging buffers that are not in use, and maps them. Does not wait: the
-    /// device may be busy with other work of the program.
-    fn idle(self, count: usize) -> Result<Vec<wgpu::Buffer>, Error> {
+    /// Takes at most `count` staging buffers of at least `bytes` bytes that are not in use, and maps
+    /// them. Does not wait: the device may be busy with other work of the program.
+    fn idle(self, count: usize, bytes: u64) -> Result<Vec<wgpu::Buffer>, Error> {
         let taken = {
             let mut pooled = lock(&self.staging.uploads);
+            pooled.retain(|buffer| buffer.size() >= bytes);
             let kept = pooled.len().saturating_sub(count);
             pooled.split_off(kept)
         };
@@ -141,7 +151,7 @@ impl Transfers<'_> {
         (buffer, from): (&wgpu::Buffer, u64),
         bytes: &mut [u8],
     ) -> Result<(), Error> {
-        if bytes.len() as u64 <= BLOCK {
+        if bytes.len() as u64 <= BLOCK || is_readable((buffer, from)) {
             return self.download_at_once((buffer, from), bytes).await;
         }
         // If the device were lost between two blocks, the user's slice would be half overwritten.
@@ -167,7 +177,7 @@ impl Transfers<'_> {
         bytes: &mut [u8],
     ) -> Result<(), Error> {
         let size = bytes.len() as u64;
-        if size <= BLOCK {
+        if size <= BLOCK || is_readable((buffer, from)) {
             return self.download_at_once((buffer, from), bytes).await;
         }
         let mut rest = bytes;
@@ -180,7 +190,7 @@ impl Transfers<'_> {
         .await
     }
 
-    /// Reads at most [`BLOCK`] bytes.
+    /// Reads at most [`BLOCK`] bytes, or any number of a buffer that can be mapped.
     async fn download_at_once(
         self,
         (buffer, from): (&wgpu::Buffer, u64),
@@ -188,6 +198,9 @@ impl Transfers<'_> {
     ) -> Result<(), Error> {
         if bytes.is_empty() {
             return Ok(());
+        }
+        if is_readable((buffer, from)) {
+            return read_into(self.device, buffer, bytes, self.waiting).await;
         }
         // Copies are in whole words.
         let size = (bytes.len() as u64).next_multiple_of(4);
@@ -217,6 +230,10 @@ impl Transfers<'_> {
         size: u64,
         take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        if is_readable((buffer, begin)) {
+            let take = |view: &[u8]| view.chunks(BLOCK as usize).try_for_each(take);
+            return read_mapped(self.device, buffer, size, self.waiting, take).await?;
+        }
         let block_bytes = BLOCK.min(size.next_multiple_of(4));
         let mut free = std::mem::take(&mut *lock(&self.staging.blocks));
         free.retain(|pooled| pooled.size() == block_bytes);
@@ -252,6 +269,12 @@ impl Transfers<'_> {
     }
 }
 
+/// Whether the host can read a buffer, from this byte on, without a copy to another one.
+fn is_readable((buffer, from): (&wgpu::Buffer, u64)) -> bool {
+    let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::STORAGE;
+    from == 0 && buffer.usage().contains(usage)
+}
+
 /// Memory that the operating system zeroes when the threads that copy first touch it.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, Error> {
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfHostMemory {
@@ -271,9 +294,10 @@ pub(crate) fn fill(
     buffer: &wgpu::Buffer,
     bytes: &[u8],
 ) -> Result<(), Error> {
-    let parts: Vec<_> = bytes.chunks(PART).enumerate().collect();
+    let part_bytes = part(bytes.len());
+    let parts: Vec<_> = bytes.chunks(part_bytes).enumerate().collect();
     for_each_at_once(&parts, |&(i, part)| {
-        let begin = (i * PART) as u64;
+        let begin = (i * part_bytes) as u64;
         let end = begin + (part.len() as u64).next_multiple_of(4);
         let mut view = buffer
             .get_mapped_range_mut(begin..end)
@@ -320,9 +344,15 @@ fn staging_to_read(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
     })
 }
 
+/// Bytes of each part of a copy of this many.
+const fn part(bytes: usize) -> usize {
+    if bytes <= ALONE { ALONE } else { PART }
+}
+
 /// Copies mapped bytes on all cores.
 fn copy_at_once(view: &[u8], bytes: &mut [u8]) {
-    let parts: Vec<_> = (bytes.chunks_mut(PART).zip(view.chunks(PART)))
+    let part = part(bytes.len());
+    let parts: Vec<_> = (bytes.chunks_mut(part).zip(view.chunks(part)))
         .map(|(to, from)| Mutex::new((to, from)))
         .collect();
     let Ok(()) = for_each_at_once(&parts, |part| {

@@ -1,9 +1,9 @@
 //! Sorts of slices in host memory.
 
-use super::{Keys, PreparedSort, SortJob, Sorter};
+use super::kept::{Slice, SliceSort};
+use super::{Keys, SortJob, Sorter};
 use crate::error::{BufferRole, Error};
 use crate::gpu::Instant;
-use crate::gpu::calls;
 use crate::gpu::faults::call;
 use crate::gpu::profile::{Clock, Detail, Profile};
 use crate::gpu::transfer::zeroed;
@@ -549,15 +549,15 @@ impl Sorter {
         let bytes = size_of_val(rows) as u64;
         let limit = device.limits().max_storage_buffer_binding_size;
         check_bound(BufferRole::Keys, bytes.into(), limit)?;
-        let buffer = calls::host_buffer(device, "bcfsort.keys", bytes, &self.host_keys)?;
+        let buffer = self.key_buffer(bytes)?;
         let sort = self.prepare_pooled(&job(&buffer))?;
         let unsorted = bytemuck::cast_slice(rows);
         transfers.upload(unsorted, (&buffer, 0)).await?;
         sort.0.submit()?;
         let sorted = bytemuck::cast_slice_mut(rows);
         transfers.download((&buffer, 0), sorted).await?;
-        self.give_back(sort);
-        calls::keep_host_buffer(&self.host_keys, buffer);
+        self.keep_scratch(sort);
+        self.keep_key_buffer(buffer);
         Ok(())
     }
 
@@ -629,7 +629,7 @@ impl Sorter {
                     };
                     let size = size_of_val(keys) as u64;
                     self.transfers(waiting)
-                        .download_blocks((&started.keys, 0), size, &mut take_keys)
+                        .download_blocks((&started.sort.keys, 0), size, &mut take_keys)
                         .await?;
                     let downloading = begin.elapsed().saturating_sub(taking.get());
                     self.end_chunk(started, profile, downloading);
@@ -704,26 +704,21 @@ impl Sorter {
         order: Order,
         waiting: Waiting,
     ) -> Result<(), Error> {
-        let (len, key) = (keys.len() as u64, T::KEY_TYPE);
-        let make = |label, bytes, pool| calls::host_buffer(&self.device, label, bytes, pool);
-        let on_device = make("bcfsort.keys", size_of_val(keys) as u64, &self.host_keys)?;
-        let indices_there = make("bcfsort.indices", len * 4, &self.host_indices)?;
-        let keys_there = Keys::new(&on_device, key);
-        let job = SortJob::new(keys_there, len)
-            .order(order)
-            .indices(&indices_there);
-        let sort = self.prepare_pooled(&job)?;
+        let sort = self.slice_sort(Slice {
+            len: keys.len() as u64,
+            key: T::KEY_TYPE,
+            order,
+            indexed: true,
+        })?;
         let transfers = self.transfers(waiting);
         let bytes = bytemuck::cast_slice(keys);
-        transfers.upload(bytes, (&on_device, 0)).await?;
-        sort.0.submit()?;
-        let read = bytemuck::cast_slice_mut(indices);
-        transfers
-            .download_in_blocks((&indices_there, 0), read)
-            .await?;
-        self.give_back(sort);
-        calls::keep_host_buffer(&self.host_keys, on_device);
-        calls::keep_host_buffer(&self.host_indices, indices_there);
+        transfers.upload(bytes, (&sort.keys, 0)).await?;
+        sort.sort.0.submit()?;
+        if let Some(there) = &sort.indices {
+            let read = bytemuck::cast_slice_mut(indices);
+            transfers.download_in_blocks((there, 0), read).await?;
+        }
+        self.keep(sort);
         Ok(())
     }
 
@@ -741,7 +736,7 @@ impl Sorter {
         let begin = Instant::now();
         let sorted = bytemuck::cast_slice_mut(keys);
         self.transfers(waiting)
-            .download((&started.keys, 0), sorted)
+            .download((&started.sort.keys, 0), sorted)
             .await?;
         self.end_chunk(started, profile, begin.elapsed());
         Ok(())
@@ -755,46 +750,43 @@ impl Sorter {
         waiting: Waiting,
         profiled: bool,
     ) -> Result<Started, Error> {
-        let bytes = bytemuck::cast_slice(keys);
-        let make = |bytes| calls::host_buffer(&self.device, "bcfsort.keys", bytes, &self.host_keys);
-        let buffer = make(bytes.len() as u64)?;
-        let len = keys.len() as u64;
-        let job = SortJob::new(Keys::new(&buffer, T::KEY_TYPE), len).order(order);
-        let sort = self.prepare_pooled(&job)?;
+        let sort = self.slice_sort(Slice {
+            len: keys.len() as u64,
+            key: T::KEY_TYPE,
+            order,
+            indexed: false,
+        })?;
         let begin = Instant::now();
-        self.transfers(waiting).upload(bytes, (&buffer, 0)).await?;
+        let bytes = bytemuck::cast_slice(keys);
+        self.transfers(waiting)
+            .upload(bytes, (&sort.keys, 0))
+            .await?;
         let profile = if profiled {
             waiting.done(&self.device, &self.queue).await?;
             let uploading = begin.elapsed();
-            let mut profile = sort.0.measure(Detail::Phases, waiting).await?;
+            let mut profile = sort.sort.0.measure(Detail::Phases, waiting).await?;
             profile.upload = uploading;
             Some(profile)
         } else {
-            sort.0.submit()?;
+            sort.sort.0.submit()?;
             None
         };
-        Ok(Started {
-            keys: buffer,
-            sort,
-            profile,
-        })
+        Ok(Started { sort, profile })
     }
 
-    /// Keeps the buffers of a chunk for the next one.
+    /// Keeps the sort of a chunk for the next one.
     fn end_chunk(&self, chunk: Started, profile: Option<&mut Profile>, downloading: Duration) {
         if let (Some(profile), Some(mut of_chunk)) = (profile, chunk.profile) {
             of_chunk.download = downloading;
             profile.add(&of_chunk);
         }
-        self.give_back(chunk.sort);
-        calls::keep_host_buffer(&self.host_keys, chunk.keys);
+        self.keep(chunk.sort);
     }
 }
 
 /// A chunk whose sort is submitted.
 struct Started {
-    keys: wgpu::Buffer,
-    sort: PreparedSort,
+    sort: SliceSort,
     profile: Option<Profile>,
 }
 

@@ -6,6 +6,7 @@ mod histogram;
 mod host;
 mod is_sorted;
 mod job;
+mod kept;
 mod prepared;
 mod top_k;
 mod transfers;
@@ -32,8 +33,9 @@ use crate::options::Options;
 use crate::planner::Planner;
 use crate::recording::{Buffer, Recording};
 use crate::samplesort::Tuning;
+use kept::Kept;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Sorts host slices and GPU buffers on one device. Make a sorter once and keep it: it holds the
 /// compiled kernels and scratch memory.
@@ -73,12 +75,8 @@ pub struct Sorter {
     planner: Planner,
     /// Shared by the sorters that [`with_options`](Self::with_options) makes.
     pipelines: Arc<Pipelines>,
-    /// The scratch buffers of the last host slice, for the next one.
-    pool: Mutex<BufferSet>,
-    /// The key buffer of the last host slice, for the next one.
-    host_keys: Mutex<Option<wgpu::Buffer>>,
-    /// The index buffer of the last argsort of a host slice, for the next one.
-    host_indices: Mutex<Option<wgpu::Buffer>>,
+    /// What the sorts of earlier host slices leave to the next one.
+    kept: Kept,
     /// The staging buffers of earlier transfers, for later ones.
     staging: Staging,
 }
@@ -116,9 +114,7 @@ impl Sorter {
             device: device.clone(),
             queue: queue.clone(),
             pipelines: Arc::default(),
-            pool: Mutex::default(),
-            host_keys: Mutex::default(),
-            host_indices: Mutex::default(),
+            kept: Kept::default(),
             staging: Staging::default(),
         })
     }
@@ -267,6 +263,8 @@ impl Sorter {
     #[must_use]
     pub fn with_pipeline_cache(mut self, cache: &wgpu::PipelineCache) -> Self {
         self.pipelines = Arc::new(Pipelines::through(cache.clone()));
+        // Its kernels did not come through the cache.
+        self.kept = Kept::default();
         self
     }
 
@@ -477,17 +475,5 @@ impl Sorter {
     #[must_use]
     pub fn engine(&self, len: u64, key: KeyType) -> Engine {
         self.planner.engine(len, key)
-    }
-
-    /// Prepares a sort with the scratch memory of the last host slice.
-    fn prepare_pooled(&self, job: &SortJob<'_>) -> Result<PreparedSort, Error> {
-        let pool = std::mem::take(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner));
-        self.prepare_with(&job.job, pool)
-    }
-
-    /// Keeps the scratch memory of a sort for the next host slice. That is safe at once, since the
-    /// queue runs submissions in order.
-    fn give_back(&self, sort: PreparedSort) {
-        *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = sort.0.buffers;
     }
 }

@@ -1,7 +1,7 @@
 //! Copies between host memory and GPU buffers, by way of pooled staging buffers.
 
 use crate::device::gpu;
-use wgpu_bcfsort::Error;
+use wgpu_bcfsort::{Error, Options, Order, Sorter, wgpu};
 
 /// Staging buffers are pieces of 32 MiB, at most 4 in flight.
 const PIECE: usize = 32 << 20;
@@ -92,4 +92,36 @@ fn sorted_blocks_are_handed_over_in_order_until_an_error() {
     keys.truncate(BLOCK / 2);
     gpu.first.sort(&mut keys, order).unwrap();
     assert!(keys.is_sorted());
+}
+
+#[test]
+fn where_host_and_gpu_share_memory_no_key_is_copied_to_staging_buffers() {
+    let Some(gpu) = gpu() else { return };
+    let sorter = Sorter::open(Options::default().adapter(&gpu.adapter)).unwrap();
+    let info = sorter.device().adapter_info();
+    let shares = match (info.device_type, info.backend) {
+        (wgpu::DeviceType::Cpu, wgpu::Backend::Vulkan) => true,
+        (wgpu::DeviceType::DiscreteGpu, _) => false,
+        // On these, results alone may be copied.
+        _ => return,
+    };
+    let sorted: Vec<u64> = (0..(PIECE / 8 + 5) as u64).collect();
+    let mut keys = sorted.clone();
+    keys.reverse();
+    let indices = sorter.argsort(&keys, Order::Ascending).unwrap();
+    assert!(indices.into_iter().rev().eq(0..keys.len() as u32));
+    let mut blocks = Vec::new();
+    let take = |block: &[u64]| {
+        assert!(block.len() * 8 <= BLOCK);
+        blocks.extend_from_slice(block);
+        Ok::<_, Error>(())
+    };
+    sorter.sort_to(&mut keys, Order::Ascending, take).unwrap();
+    assert!(blocks == sorted);
+    sorter.sort(&mut keys, Order::Ascending).unwrap();
+    assert!(keys == sorted);
+    let report = sorter.device().generate_allocator_report().unwrap();
+    let is_staging = |name: &str| name == "bcfsort.staging";
+    let staging = report.allocations.iter().any(|all| is_staging(&all.name));
+    assert_eq!(staging, !shares);
 }
