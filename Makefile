@@ -85,7 +85,8 @@ lint: ## formatting, clippy and the documentation, warnings denied
 
 # Shares the target directory with the other targets, so nothing is built twice.
 package: ## build the crates as they would be published
-	CARGO_TARGET_DIR="$(TARGET)" cargo package --locked --allow-dirty -p wgpu-bcfsort -p wgsl-lockstep
+	CARGO_TARGET_DIR="$(TARGET)" cargo package --locked --allow-dirty \
+		-p wgpu-bcfsort -p bcfsort-auto -p wgsl-lockstep
 
 # The packages with a lock file of their own, whose dependencies are not those of the workspace.
 LOCKED = $(wildcard integrations/*/Cargo.toml) fuzz/Cargo.toml

@@ -351,6 +351,7 @@ fn the_lower_floors_know_no_upper_one() {
 fn the_commands_use_the_public_library_alone() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for folder in [
+        "crates/bcfsort-auto/src",
         "crates/bcfsort-cli/src",
         "crates/bcfsort-data/src",
         "crates/bcfsort-term/src",

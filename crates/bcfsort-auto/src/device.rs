@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 use wgpu_bcfsort::wgpu::{Adapter, AdapterInfo, DeviceType};
 
 /// The variable of the device to take where a program or a call names none.
@@ -173,6 +174,14 @@ fn listed(names: &[String]) -> String {
     let numbered = names.iter().enumerate();
     let numbered: Vec<String> = numbered.map(|(i, name)| format!("{i}: {name}")).collect();
     numbered.join(", ")
+}
+
+/// The adapters of the machine, best first. The drivers are asked once, since some take a second to
+/// answer.
+#[must_use]
+pub fn adapters() -> &'static [Adapter] {
+    static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(wgpu_bcfsort::adapters);
+    &ADAPTERS
 }
 
 /// Whether the environment asks for a GPU.

@@ -38,7 +38,7 @@ mod sorter;
 pub use device::{Device, NoDevice};
 pub use model::Work;
 pub use multi::MultiSorter;
-pub use sorter::{AutoSorter, Choice, OnError};
+pub use sorter::{AutoSorter, Choice, OnError, Place};
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,9 @@ pub enum Error {
     /// A sort failed on the GPU, and may not be done on the CPU.
     #[error(transparent)]
     Sort(#[from] wgpu_bcfsort::Error),
+    /// The GPU failed before, and the CPU may not replace it.
+    #[error("{0}")]
+    Failed(String),
     /// There are not as many values as keys.
     #[error("{keys} keys, and {values} values")]
     LengthsDiffer {

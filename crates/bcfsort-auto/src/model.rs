@@ -155,3 +155,83 @@ impl Call {
         Estimate { cpu, gpu }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn call(work: Work, len: u64, key_bytes: u64, threads: usize) -> Call {
+        Call {
+            work,
+            len,
+            key_bytes,
+            threads,
+        }
+    }
+
+    /// Of every call that was measured, the chosen device takes at most this much more time than the
+    /// other one: by factor, or in milliseconds, where a call is over before that is noticed.
+    const FACTOR: f64 = 1.3;
+    const MILLISECONDS: f64 = 0.2;
+
+    #[test]
+    fn no_choice_is_worse_than_the_clock_allows() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let path = root.join("benches/results/nvidia-h200/auto.csv");
+        let mut calls = csv::Reader::from_path(path).unwrap();
+        let mut count = 0;
+        for record in calls.records() {
+            let record = record.unwrap();
+            let number = |i: usize| record[i].parse::<f64>().unwrap();
+            let work = [Work::Sort, Work::Argsort].into_iter();
+            let work = work.clone().find(|work| work.name() == &record[0]).unwrap();
+            let key: KeyType = record[1].parse().unwrap();
+            let (len, threads) = (record[2].parse().unwrap(), record[3].parse().unwrap());
+            let estimate = call(work, len, key.bytes(), threads).estimate(Gpu::Open);
+            let (cpu, gpu) = (number(4), number(6));
+            let chosen = if estimate.gpu < estimate.cpu {
+                gpu
+            } else {
+                cpu
+            };
+            let best = cpu.min(gpu);
+            assert!(
+                chosen <= best * FACTOR || chosen - best <= MILLISECONDS,
+                "{record:?}: {estimate:?}"
+            );
+            count += 1;
+        }
+        assert!(count >= 100, "only {count} calls");
+    }
+
+    #[test]
+    fn the_gpu_pays_for_more_keys_fewer_threads_and_once_it_is_open() {
+        for work in [Work::Sort, Work::Argsort] {
+            for key_bytes in [4, 8] {
+                for threads in [1, 2, 4, 16, 64, 200] {
+                    let pays = |log2: u32, threads, gpu| {
+                        let estimate = call(work, 1 << log2, key_bytes, threads).estimate(gpu);
+                        estimate.gpu < estimate.cpu
+                    };
+                    assert!(!pays(0, threads, Gpu::Open) && !pays(12, threads, Gpu::Open));
+                    assert!(!pays(16, threads, Gpu::Closed));
+                    for log2 in 0..50 {
+                        let what = format!("2^{log2}, {threads} threads");
+                        let open = pays(log2, threads, Gpu::Open);
+                        assert!(!open || pays(log2 + 1, threads, Gpu::Open), "{what}");
+                        let reading = pays(log2, threads, Gpu::ClosedWhileReading);
+                        assert!(!reading || open, "{what}");
+                        assert!(!pays(log2, threads, Gpu::Closed) || reading, "{what}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_takes_no_time_to_speak_of() {
+        let estimate = call(Work::Sort, 0, 4, 1).estimate(Gpu::Open);
+        assert!(estimate.cpu < 1e-6 && estimate.gpu < 1e-3);
+    }
+}

@@ -108,6 +108,12 @@ impl MultiSorter {
         self.sorters.len()
     }
 
+    /// The sorter of each GPU, for calls that one of them does alone.
+    #[must_use]
+    pub fn sorters(&self) -> &[Sorter] {
+        &self.sorters
+    }
+
     /// Sorts a slice in place.
     ///
     /// O(n log n) time, most of which is that of copies.

@@ -1,15 +1,16 @@
 //! The sorter that chooses.
 
-use crate::device::{Device, NoDevice, describe, is_software};
+use crate::device::{Device, NoDevice, adapters, describe, is_software};
 use crate::model::{Call, Estimate, Gpu, Work};
 use crate::multi::MultiSorter;
 use crate::permute::permute;
 use crate::{Error, cpu};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 use wgpu_bcfsort::wgpu::Adapter;
-use wgpu_bcfsort::{KeyType, Options, Order, SortKey, Sorter, adapters};
+use wgpu_bcfsort::{KeyType, Options, Order, SortKey, Sorter};
 
 /// What is done if a GPU fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,17 @@ pub struct Choice {
     pub reason: String,
     /// The times that were compared; none if there was nothing to choose.
     pub estimate: Option<Estimate>,
+}
+
+/// Where a call was sorted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On the GPU of this name.
+    Gpu(String),
+    /// On the CPU, as chosen.
+    Cpu,
+    /// On the CPU, since the GPU failed.
+    CpuAfterFailure,
 }
 
 /// Sorts each call on the device that takes the least time for it.
@@ -81,16 +93,37 @@ struct Shared {
 }
 
 enum State {
-    /// No adapter was asked for yet.
-    Unlisted,
-    /// `missed`: seconds that an open GPU would have saved so far.
+    /// `chosen`: `None` if the adapters are not listed yet. `missed`: seconds that an open GPU would
+    /// have saved so far.
     Closed {
-        chosen: Vec<Adapter>,
+        chosen: Option<Vec<Adapter>>,
         missed: f64,
     },
     Open(Opened),
-    /// None may sort, and why.
-    None(String),
+    /// There is no adapter.
+    None,
+    /// The GPU cannot be used any more, and why.
+    Failed(String),
+}
+
+impl State {
+    /// GPUs that are not open, or that are not listed yet.
+    const fn closed(chosen: Option<Vec<Adapter>>) -> Self {
+        Self::Closed {
+            chosen,
+            missed: 0.0,
+        }
+    }
+
+    /// The name of the adapter if it is software.
+    fn software(&self) -> Option<String> {
+        let info = match self {
+            Self::Closed { chosen, .. } => chosen.as_ref()?.first()?.get_info(),
+            Self::Open(Opened::One(sorter)) => sorter.device().adapter_info(),
+            _ => return None,
+        };
+        is_software(&info).then_some(info.name)
+    }
 }
 
 /// What is open.
@@ -127,9 +160,6 @@ impl Opened {
     }
 }
 
-/// The adapters of the machine: asked for once, since some drivers take a second to answer.
-static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(adapters);
-
 impl std::fmt::Debug for AutoSorter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AutoSorter")
@@ -149,16 +179,33 @@ impl AutoSorter {
     /// opened is seen by the first call.
     pub fn new(device: Device) -> Result<Self, Error> {
         let device = device.or_environment();
-        let state = match &device {
+        let chosen = match &device {
             // (What need not be known takes no time to find out.)
-            Device::Auto => State::Unlisted,
-            Device::Cpu => State::None("the device is cpu".to_owned()),
-            named => State::Closed {
-                chosen: named.among(&ADAPTERS)?,
-                missed: 0.0,
-            },
+            Device::Auto | Device::Cpu => None,
+            named => Some(named.among(adapters())?),
         };
-        Ok(Self::of(device, state))
+        Ok(Self::of(device, State::closed(chosen)))
+    }
+
+    /// A sorter on these adapters, for every call: on all of them together, or on the CPU without
+    /// any. [`with_device`](Self::with_device) has it choose.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bcfsort_auto::{AutoSorter, Device, device};
+    /// let best = device::adapters().iter().take(1).cloned().collect();
+    /// let sorter = AutoSorter::of_adapters(best);
+    /// assert_eq!(*sorter.device(), Device::Gpu);
+    /// ```
+    #[must_use]
+    pub fn of_adapters(chosen: Vec<Adapter>) -> Self {
+        let state = if chosen.is_empty() {
+            State::None
+        } else {
+            State::closed(Some(chosen))
+        };
+        Self::of(Device::Gpu, state)
     }
 
     /// A sorter on a device that is open, for every call.
@@ -192,6 +239,27 @@ impl AutoSorter {
         }
     }
 
+    /// As this sorter, and on its GPU, but chosen by another device: [`Device::Auto`] compares it
+    /// with the CPU for each call, [`Device::Cpu`] leaves it alone, and any other device takes it for
+    /// each call. What is open is shared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bcfsort_auto::{AutoSorter, Device, Work};
+    /// use wgpu_bcfsort::{KeyType, Options, Sorter};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let sorter = AutoSorter::of_sorter(Sorter::open(Options::default())?);
+    /// assert!(sorter.choose(1000, KeyType::U32, Work::Sort)?.on_gpu);
+    /// let sorter = sorter.with_device(Device::Auto);
+    /// assert!(!sorter.choose(1000, KeyType::U32, Work::Sort)?.on_gpu);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_device(self, device: Device) -> Self {
+        Self { device, ..self }
+    }
+
     /// What to do if a GPU fails. Without it, the CPU sorts.
     #[must_use]
     pub fn on_error(self, on_error: OnError) -> Self {
@@ -202,7 +270,7 @@ impl AutoSorter {
     /// share nothing with this one.
     #[must_use]
     pub fn warn_by(self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        let state = std::mem::replace(&mut *self.state(), State::Unlisted);
+        let state = std::mem::replace(&mut *self.state(), State::closed(None));
         Self {
             shared: Arc::new(Shared {
                 state: Mutex::new(state),
@@ -224,64 +292,67 @@ impl AutoSorter {
     ///
     /// # Errors
     ///
-    /// [`Error::NoDevice`], if [`OnError::Fail`] holds and there is no GPU.
+    /// [`Error::Failed`], if the GPU would be chosen, but has failed, and the CPU may not replace
+    /// it ([`OnError::Fail`]).
     pub fn choose(&self, len: u64, key: KeyType, work: Work) -> Result<Choice, Error> {
         let mut state = self.state();
-        Ok(self.choose_in(&mut state, &Call::new(len, key, work)))
+        self.choose_in(&mut state, &Call::new(len, key, work))
     }
 
-    fn choose_in(&self, state: &mut State, call: &Call) -> Choice {
+    fn choose_in(&self, state: &mut State, call: &Call) -> Result<Choice, Error> {
         let cpu = |reason: &str, estimate| Choice {
             on_gpu: false,
             reason: reason.to_owned(),
             estimate,
         };
-        if let State::None(reason) = state {
-            return cpu(reason, None);
-        }
-        if self.device != Device::Auto {
-            return Choice {
-                on_gpu: true,
-                reason: format!("the device is {}", self.device),
-                estimate: None,
-            };
-        }
-        let is_open = matches!(state, State::Open(_));
-        let estimate = call.estimate(if is_open { Gpu::Open } else { Gpu::Closed });
-        let missed = match state {
-            State::Closed { missed, .. } => *missed,
-            _ => 0.0,
+        let estimate = match &self.device {
+            Device::Cpu => return Ok(cpu("the device is cpu", None)),
+            Device::Auto => {
+                let open = call.estimate(Gpu::Open);
+                let (estimate, missed) = match state {
+                    State::Closed { missed, .. } => (call.estimate(Gpu::Closed), *missed),
+                    _ => (open, 0.0),
+                };
+                // (A call that is faster on the CPU does not open a GPU for others.)
+                if open.cpu <= open.gpu || estimate.cpu + missed <= estimate.gpu {
+                    return Ok(cpu("too few keys for a GPU", Some(estimate)));
+                }
+                Some(estimate)
+            }
+            _ => None,
         };
-        let saved = estimate.cpu - estimate.gpu;
-        if saved + missed <= 0.0 {
-            return cpu("too few keys for a GPU", Some(estimate));
-        }
-        if matches!(state, State::Unlisted) {
-            *state = Self::listed(&ADAPTERS);
-            if let State::None(reason) = state {
-                return cpu(reason, None);
+        if let State::Closed { chosen, .. } = state
+            && chosen.is_none()
+        {
+            match adapters().first() {
+                Some(best) => *chosen = Some(vec![best.clone()]),
+                None => *state = State::None,
             }
         }
-        Choice {
+        match state {
+            State::None => return Ok(cpu(&NoDevice::None.to_string(), None)),
+            State::Failed(reason) if self.on_error == OnError::Fail => {
+                return Err(Error::Failed(reason.clone()));
+            }
+            State::Failed(reason) => return Ok(cpu(reason, None)),
+            State::Closed { .. } | State::Open(_) => {}
+        }
+        if estimate.is_none() {
+            return Ok(Choice {
+                on_gpu: true,
+                reason: format!("the device is {}", self.device),
+                estimate,
+            });
+        }
+        if let Some(name) = state.software() {
+            let reason = format!("the best adapter, {name}, is software");
+            return Ok(cpu(&reason, None));
+        }
+        Ok(Choice {
             on_gpu: true,
             reason: "the GPU takes less time".to_owned(),
-            estimate: Some(estimate),
-        }
-    }
-
-    /// The best of these adapters, for `auto`.
-    fn listed(adapters: &[Adapter]) -> State {
-        match adapters.first() {
-            None => State::None(NoDevice::None.to_string()),
-            Some(best) if is_software(&best.get_info()) => State::None(format!(
-                "the best adapter, {}, is software",
-                best.get_info().name
-            )),
-            Some(best) => State::Closed {
-                chosen: vec![best.clone()],
-                missed: 0.0,
-            },
-        }
+            estimate,
+        })
     }
 
     /// Sorts a slice in place.
@@ -300,7 +371,8 @@ impl AutoSorter {
             keys,
             |gpu, keys| gpu.sort(keys, order),
             |keys| cpu::sort(keys, order),
-        )
+        )?;
+        Ok(())
     }
 
     /// Sorts keys, and passes them to `take`, in order, in blocks. Afterwards the slice has the same
@@ -369,6 +441,32 @@ impl AutoSorter {
     /// Those of [`sort`](Self::sort), and [`Error::TooManyToNumber`] for 2^32 keys
     /// and more.
     pub fn argsort<T: SortKey>(&self, keys: &[T], order: Order) -> Result<Vec<u32>, Error> {
+        let (indices, _) = self.argsort_placed(keys, order)?;
+        Ok(indices)
+    }
+
+    /// As [`argsort`](Self::argsort), and where it was done.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`argsort`](Self::argsort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bcfsort_auto::{AutoSorter, Device, Place};
+    /// use wgpu_bcfsort::Order;
+    /// # fn main() -> Result<(), bcfsort_auto::Error> {
+    /// let sorter = AutoSorter::new(Device::Cpu)?;
+    /// let sorted = sorter.argsort_placed(&[3_u32, 1, 2], Order::Ascending)?;
+    /// assert_eq!(sorted, (vec![1, 2, 0], Place::Cpu));
+    /// # Ok(()) }
+    /// ```
+    pub fn argsort_placed<T: SortKey>(
+        &self,
+        keys: &[T],
+        order: Order,
+    ) -> Result<(Vec<u32>, Place), Error> {
         if u32::try_from(keys.len()).is_err() {
             return Err(Error::TooManyToNumber(keys.len()));
         }
@@ -504,50 +602,51 @@ impl AutoSorter {
         mut on: C,
         gpu: impl FnOnce(&Opened, &mut C) -> Result<R, wgpu_bcfsort::Error>,
         cpu: impl FnOnce(&mut C) -> R,
-    ) -> Result<R, Error> {
-        let Some(opened) = self.opened(call)? else {
-            return Ok(cpu(&mut on));
+    ) -> Result<(R, Place), Error> {
+        let opened = match self.opened(call)? {
+            Ok(opened) => opened,
+            Err(place) => return Ok((cpu(&mut on), place)),
         };
         match gpu(&opened, &mut on) {
-            Ok(result) => Ok(result),
+            Ok(result) => Ok((result, Place::Gpu(opened.name()))),
             Err(error) => {
                 self.failed(&opened.name(), error)?;
-                Ok(cpu(&mut on))
+                Ok((cpu(&mut on), Place::CpuAfterFailure))
             }
         }
     }
 
-    /// The GPU for a call, opened if need be; `None` if the CPU is to sort.
-    fn opened(&self, call: &Call) -> Result<Option<Opened>, Error> {
+    /// The GPU for a call, opened if need be, or why the CPU is to sort.
+    fn opened(&self, call: &Call) -> Result<Result<Opened, Place>, Error> {
         let mut state = self.state();
-        let choice = self.choose_in(&mut state, call);
-        if let (State::Closed { missed, .. }, Some(estimate)) = (&mut *state, &choice.estimate)
-            && !choice.on_gpu
-        {
-            let open = call.estimate(Gpu::Open);
-            *missed += (estimate.cpu - open.gpu).max(0.0);
-        }
-        if !choice.on_gpu {
-            return Ok(None);
-        }
-        let (opening, name) = match &*state {
-            State::Open(opened) => return Ok(Some(opened.clone())),
-            State::Closed { chosen, .. } => (open(chosen), named(chosen)),
-            // (Nothing is chosen of these.)
-            State::Unlisted | State::None(_) => return Ok(None),
+        let choice = self.choose_in(&mut state, call)?;
+        let (opening, name) = match &mut *state {
+            State::Open(opened) if choice.on_gpu => return Ok(Ok(opened.clone())),
+            State::Closed {
+                chosen: Some(chosen),
+                ..
+            } if choice.on_gpu => (open(chosen), named(chosen)),
+            State::Closed { missed, .. } => {
+                if let Some(estimate) = choice.estimate {
+                    let open = call.estimate(Gpu::Open);
+                    *missed += (estimate.cpu - open.gpu).max(0.0);
+                }
+                return Ok(Err(Place::Cpu));
+            }
+            _ => return Ok(Err(Place::Cpu)),
         };
         match opening {
             Ok(opened) => {
                 *state = State::Open(opened.clone());
-                Ok(Some(opened))
+                Ok(Ok(opened))
             }
             Err(error) => {
                 if self.on_error == OnError::Cpu {
-                    *state = State::None(format!("{name} could not be opened: {error}"));
+                    *state = State::Failed(format!("{name} could not be opened: {error}"));
                 }
                 drop(state);
                 self.failed(&name, error)?;
-                Ok(None)
+                Ok(Err(Place::CpuAfterFailure))
             }
         }
     }
@@ -560,7 +659,7 @@ impl AutoSorter {
         let message = format!("sorting on the CPU: {name}: {error}");
         // After any other error the device can be used again.
         if matches!(error, wgpu_bcfsort::Error::DeviceLost(_)) {
-            *self.state() = State::None(format!("{name} failed: {error}"));
+            *self.state() = State::Failed(format!("{name} failed: {error}"));
         }
         if !self.shared.warned.swap(true, Relaxed) {
             (self.shared.warn)(&message);
@@ -576,13 +675,13 @@ impl AutoSorter {
 }
 
 fn open(chosen: &[Adapter]) -> Result<Opened, wgpu_bcfsort::Error> {
-    match chosen {
-        [one] => {
-            let sorter = Sorter::open(Options::default().adapter(one))?;
-            Ok(Opened::One(Arc::new(sorter)))
-        }
-        several => Ok(Opened::Several(Arc::new(MultiSorter::open(several)?))),
-    }
+    let begin = Instant::now();
+    let opened = match chosen {
+        [one] => Opened::One(Arc::new(Sorter::open(Options::default().adapter(one))?)),
+        several => Opened::Several(Arc::new(MultiSorter::open(several)?)),
+    };
+    log::info!("opened {} in {:?}", named(chosen), begin.elapsed());
+    Ok(opened)
 }
 
 fn named(chosen: &[Adapter]) -> String {

@@ -1,8 +1,9 @@
 //! Sorts on all devices, on several at once, and on one that is lost. Without an adapter, those of
 //! GPUs print so and pass; with `WGPU_BCFSORT_REQUIRE_ADAPTER=1` they fail.
 
-use bcfsort_auto::device::{REQUIRE_ADAPTER, is_software};
-use bcfsort_auto::{AutoSorter, Device, Error, MultiSorter, OnError, Work, cpu};
+use bcfsort_auto::device::{REQUIRE_ADAPTER, describe, is_software};
+use bcfsort_auto::model::{Call, Gpu};
+use bcfsort_auto::{AutoSorter, Device, Error, MultiSorter, OnError, Place, Work, cpu};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wgpu_bcfsort::wgpu::Adapter;
@@ -216,6 +217,64 @@ fn a_gpu_that_fails_is_replaced_with_one_warning_or_is_an_error() {
         assert!(matches!(failed, Err(Error::Sort(_))));
         assert_eq!(keys, [3, 1, 2]);
     }
+}
+
+/// With the device that `sorter` is chosen by.
+fn place(sorter: &AutoSorter, device: Device) -> Result<Place, Error> {
+    let sorter = sorter.clone().with_device(device);
+    let (indices, place) = sorter.argsort_placed(&[30_u32, 10, 20], Order::Ascending)?;
+    assert_eq!(indices, [1, 2, 0]);
+    Ok(place)
+}
+
+#[test]
+fn sorters_of_one_gpu_can_be_chosen_by_different_devices() {
+    let Some(adapter) = adapter() else { return };
+    let sorter = AutoSorter::of_adapters(vec![adapter.clone()]);
+    assert_eq!(place(&sorter, Device::Cpu).unwrap(), Place::Cpu);
+    assert_eq!(place(&sorter, Device::Auto).unwrap(), Place::Cpu);
+    let name = describe(&adapter.get_info());
+    assert_eq!(place(&sorter, Device::Gpu).unwrap(), Place::Gpu(name));
+    let none = AutoSorter::of_adapters(Vec::new());
+    assert_eq!(place(&none, Device::Gpu).unwrap(), Place::Cpu);
+
+    // What one knows of the GPU, all do.
+    let sorter = AutoSorter::of_sorter(lost(&adapter));
+    let failing = sorter.clone().on_error(OnError::Fail);
+    assert!(matches!(
+        place(&failing, Device::Gpu),
+        Err(Error::Sort(wgpu_bcfsort::Error::DeviceLost(_)))
+    ));
+    let first = place(&sorter, Device::Gpu).unwrap();
+    assert_eq!(first, Place::CpuAfterFailure);
+    assert_eq!(place(&sorter, Device::Gpu).unwrap(), Place::Cpu);
+    let failed = place(&failing, Device::Gpu).unwrap_err();
+    assert!(failed.to_string().contains(" failed: "), "{failed}");
+    assert_eq!(place(&failing, Device::Auto).unwrap(), Place::Cpu);
+}
+
+#[test]
+fn many_calls_together_pay_for_opening_a_gpu() {
+    let keys = keys::<u32>(1 << 20, 0);
+    let call = Call::new(keys.len() as u64, KeyType::U32, Work::Argsort);
+    let (closed, open) = (call.estimate(Gpu::Closed), call.estimate(Gpu::Open));
+    assert!(open.gpu < open.cpu && open.cpu < closed.gpu);
+    let sorter = AutoSorter::of_adapters(adapter().into_iter().collect());
+    let sorter = sorter.with_device(Device::Auto);
+    let choice = || {
+        let choice = sorter.choose(call.len, KeyType::U32, Work::Argsort);
+        choice.unwrap()
+    };
+    let few = (closed.gpu - open.cpu) / (open.cpu - open.gpu);
+    for _ in 0..few as usize {
+        assert_eq!(choice().reason, "too few keys for a GPU");
+        sorter.argsort(&keys, Order::Ascending).unwrap();
+    }
+    sorter.argsort(&keys, Order::Ascending).unwrap();
+    assert_ne!(choice().reason, "too few keys for a GPU");
+    // (Few keys do not open it.)
+    let few = sorter.choose(10, KeyType::U32, Work::Argsort).unwrap();
+    assert_eq!(few.reason, "too few keys for a GPU");
 }
 
 #[test]

@@ -256,11 +256,19 @@ impl Choice {
 #[derive(clap::Args)]
 pub struct DeviceArg {
     /// auto, cpu, gpu, all, or a GPU: index or part of name from 'devices' [default: auto]
+    ///
+    /// all: all GPUs of the machine together. Without this option, the environment variable
+    /// WGPU_BCFSORT_DEVICE names the device.
     #[arg(long, value_name = "DEVICE", alias = "adapter")]
     device: Option<Device>,
 }
 
 impl DeviceArg {
+    /// The device that the option names.
+    pub const fn given(&self) -> Option<&Device> {
+        self.device.as_ref()
+    }
+
     /// The device that the option or the environment names.
     pub fn wanted(&self) -> Device {
         self.device.clone().unwrap_or_default().or_environment()

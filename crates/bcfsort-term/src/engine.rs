@@ -116,9 +116,14 @@ impl Contender {
     ) -> Result<Option<Self>, Fault> {
         // Invalid parameters are an error even if the CPU sorts.
         gpu.options(Engine::default()).validate()?;
-        let device = gpu.device.wanted();
+        let device = match (choice, gpu.device.given()) {
+            (Choice::Cpu, None) => Device::Cpu,
+            // (An engine is an option, too, and so precedes the environment.)
+            (Choice::Gpu(_), None) if gpu.device.wanted() == Device::Cpu => Device::Gpu,
+            _ => gpu.device.wanted(),
+        };
         let engine = match (choice, &device) {
-            (Choice::Cpu, Device::Auto | Device::Cpu) | (Choice::Auto, Device::Cpu) => {
+            (Choice::Cpu, Device::Auto) | (Choice::Cpu | Choice::Auto, Device::Cpu) => {
                 gpu.refuse_for_cpu()?;
                 return Ok(Some(Self::cpu()));
             }
@@ -134,16 +139,14 @@ impl Contender {
             }
         };
         gpu.refuse_for_others(&[engine])?;
-        let named = match device.among(&adapters()) {
-            Err(NoDevice::None) if device == Device::Auto && choice == Choice::Auto => {
-                warn_of_cpu("sorting", &NoDevice::None, quiet);
+        let named = device.among(&adapters())?;
+        let first = match named.first() {
+            Some(first) => first,
+            None if choice == Choice::Auto => {
+                warn_of_cpu("sorting", &Error::NoAdapter, quiet);
                 return Ok(Some(Self::cpu_since(&NoDevice::None)));
             }
-            named => named?,
-        };
-        let [first, ..] = &named[..] else {
-            warn_of_cpu("sorting", &NoDevice::None, quiet);
-            return Ok(Some(Self::cpu_since(&NoDevice::None)));
+            None => return Err(Error::NoAdapter.into()),
         };
         gpu.warn_of_another_adapter(&first.get_info(), quiet);
         let options = seed.apply(gpu.options(engine));
@@ -185,7 +188,7 @@ impl Contender {
     /// The GPU, or the CPU if there is none that works. Warns unless the adapter is software.
     fn gpu_or_cpu(best: Option<&wgpu::Adapter>, kernels: Option<PathBuf>, quiet: bool) -> Self {
         let Some(adapter) = best else {
-            warn_of_cpu("sorting", &NoDevice::None, quiet);
+            warn_of_cpu("sorting", &Error::NoAdapter, quiet);
             return Self::cpu_since(&NoDevice::None);
         };
         let info = adapter.get_info();
@@ -327,7 +330,7 @@ pub fn adapter_or_cpu(
     }
     let best = adapters().into_iter().next();
     if best.is_none() {
-        warn_of_cpu(work, &NoDevice::None, quiet);
+        warn_of_cpu(work, &Error::NoAdapter, quiet);
     }
     Ok(best)
 }

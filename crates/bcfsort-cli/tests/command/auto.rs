@@ -12,6 +12,7 @@ fn cli() -> Command {
     command
         .env_remove("RUST_LOG")
         .env_remove(REQUIRE_ADAPTER)
+        .env_remove("WGPU_BCFSORT_DEVICE")
         .env("WGPU_BCFSORT_CACHE_DIR", "");
     command
 }
@@ -76,6 +77,7 @@ fn a_required_adapter_or_an_option_of_the_gpu_takes_the_gpu() {
     for (required, args) in [
         ("1", &[][..]),
         ("0", &["--adapter", "0"]),
+        ("0", &["--device", "gpu"]),
         ("0", &["--buckets", "4"]),
     ] {
         let sorted = cli()
@@ -87,6 +89,49 @@ fn a_required_adapter_or_an_option_of_the_gpu_takes_the_gpu() {
             .code(0)
             .stderr(contains("engine   bcf-pb\n").and(contains("adapter  none").not()));
         is_sorted(&sorted.get_output().stdout, &[]);
+    }
+}
+
+#[test]
+fn the_environment_names_the_device_where_no_option_does() {
+    let has_adapter = cli().arg("devices").output().unwrap().status.success();
+    for (device, args, code, message) in [
+        ("cpu", &[][..], 0, "engine   cpu\n"),
+        ("cpu", &["--device", "auto"], 0, "engine   cpu\n"),
+        ("nonesuch", &["--device", "cpu"], 0, "engine   cpu\n"),
+        ("nonesuch", &["--engine", "cpu"], 0, "engine   cpu\n"),
+        (
+            "",
+            &["--engine", "cpu", "--device", "gpu"],
+            2,
+            "does not run on the device gpu",
+        ),
+        (
+            "",
+            &["--engine", "bcf", "--device", "cpu"],
+            2,
+            "does not run on the device cpu",
+        ),
+        (
+            "nonesuch",
+            &[],
+            2,
+            "no adapter matches 'nonesuch': there are 0: ",
+        ),
+        ("cpu", &["--engine", "bcf"], 0, "engine   bcf\n"),
+        ("gpu", &[], 0, "engine   bcf-pb\n"),
+        ("0", &["--device", "all"], 0, "engine   bcf-pb\n"),
+    ] {
+        if has_adapter || message == "engine   cpu\n" || code == 2 && device.is_empty() {
+            cli()
+                .args(["sort", "--timings"])
+                .args(args)
+                .env("WGPU_BCFSORT_DEVICE", device)
+                .write_stdin([2, 0, 0, 0, 1, 0, 0, 0])
+                .assert()
+                .code(code)
+                .stderr(contains(message));
+        }
     }
 }
 

@@ -392,11 +392,7 @@ fn wrong_usage_is_told() {
         .code(2)
         .stderr(contains("nonsense").and(contains("bucket-sizes")));
     cli(&["all", "--max-n", "0"], folder.path()).code(2);
-    cli(&["all", "--adapter", "no such adapter"], folder.path()).code(if adapter() {
-        2
-    } else {
-        3
-    });
+    cli(&["all", "--device", "no such adapter"], folder.path()).code(if adapter() { 2 } else { 3 });
     let mut help = Command::new(env!("CARGO_BIN_EXE_wgpu-bcfsort"));
     let help = help.args(["experiment", "--help"]).assert().success();
     let text = stdout(&help);

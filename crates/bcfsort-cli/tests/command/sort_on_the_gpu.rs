@@ -92,7 +92,7 @@ fn chunks_and_parameters() {
             "--samples",
             "32",
         ],
-        &["--adapter", "0"],
+        &["--device", "0"],
     ] {
         let assert = cli()
             .args(["sort", "-r", "--verify"])
@@ -105,11 +105,11 @@ fn chunks_and_parameters() {
     assert!(outputs.windows(2).all(|pair| pair[0] == pair[1]));
     for adapter in ["999", "no such adapter"] {
         cli()
-            .args(["sort", "--adapter", adapter])
+            .args(["sort", "--device", adapter])
             .write_stdin("")
             .assert()
             .code(2)
-            .stderr(one_line().and(contains("devices")));
+            .stderr(one_line().and(contains("no adapter matches").and(contains("0: "))));
     }
 }
 

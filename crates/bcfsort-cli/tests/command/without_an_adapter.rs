@@ -85,7 +85,8 @@ fn what_needs_the_gpu_is_3() {
     let message = || one_line().and(contains("mesa-vulkan-drivers"));
     for args in [
         &["sort", "--engine", "bcf"][..],
-        &["sort", "--adapter", "0"],
+        &["sort", "--device", "0"],
+        &["sort", "--device", "all"],
         &["devices"],
         &["bench", "--engines", "bcf"],
     ] {
