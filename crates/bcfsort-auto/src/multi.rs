@@ -4,6 +4,7 @@
 //! Each GPU takes range after range, and its result is downloaded to its final place: nothing is
 //! merged, and nothing goes from GPU to GPU. A fast GPU takes more ranges than a slow one. A range
 //! stays in host memory until its result is complete, so that another GPU can take it if one fails.
+//! So one GPU, too, sorts more than it has room for.
 //!
 //! Keys that equal a splitter have a range of their own, which needs no sort: values that occur
 //! often become splitters, and so no range is long for a few of them.
@@ -19,17 +20,20 @@ use wgpu_bcfsort::{Error, Options, Order, SortKey, Sorter};
 /// Keys that a thread partitions at once.
 const CHUNK: usize = 1 << 18;
 
-/// Keys whose ranges are found at once: they and what is known of them fit in a core's cache.
+/// Indices that a thread gathers at least.
 const BLOCK: usize = 1 << 10;
 
 /// Fewer keys are sorted on one GPU: the others would hardly have begun.
 const FEW: usize = 1 << 20;
 
-/// Ranges for each GPU: the last one to end has at most about so little left to do alone.
-const RANGES: usize = 4;
+/// Sorters on each device: one uploads while the other one downloads.
+const AT_ONCE: usize = 2;
+
+/// Ranges for each sorter: the last one to end has at most about so little left to do alone.
+const RANGES: usize = 2;
 
 /// Bytes of a range, if there are at most [`MOST_RANGES`].
-const RANGE_BYTES: usize = 1 << 30;
+const RANGE_BYTES: usize = 512 << 20;
 
 /// Ranges are numbered in a byte, as those between splitters and those of splitters.
 const MOST_RANGES: usize = 100;
@@ -77,16 +81,55 @@ impl MultiSorter {
     ///
     /// [`Error::NoAdapter`] without any, and those of [`Sorter::open`].
     pub fn open(adapters: &[Adapter]) -> Result<Self, Error> {
-        let sorters: Result<Vec<Sorter>, Error> = std::thread::scope(|scope| {
+        Self::open_with(adapters, &Options::default())
+    }
+
+    /// The same with these options, but for their adapter.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn open_with(adapters: &[Adapter], options: &Options) -> Result<Self, Error> {
+        let opened: Result<Vec<Sorter>, Error> = std::thread::scope(|scope| {
             let open =
-                |adapter| scope.spawn(move || Sorter::open(Options::default().adapter(adapter)));
+                |adapter| scope.spawn(move || Sorter::open(options.clone().adapter(adapter)));
             let opening: Vec<_> = adapters.iter().map(open).collect();
             opening.into_iter().map(joined).collect()
         });
-        Self::of_sorters(sorters?)
+        let mut sorters = Vec::new();
+        for sorter in opened? {
+            for _ in 1..AT_ONCE {
+                sorters.push(sorter.with_options(options.clone())?);
+            }
+            sorters.push(sorter);
+        }
+        Self::of_sorters(sorters)
     }
 
-    /// These sorters, each on a device of its own.
+    /// Sorts of any length on the device of a sorter: more than it has room for, too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sorter::with_options`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bcfsort_auto::MultiSorter;
+    /// use wgpu_bcfsort::{Options, Order, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let long = MultiSorter::on_device_of(&sorter, &Options::default())?;
+    /// assert_eq!(long.argsort(&[3_u32, 1, 2], Order::Ascending)?, [1, 2, 0]);
+    /// # Ok(()) }
+    /// ```
+    pub fn on_device_of(sorter: &Sorter, options: &Options) -> Result<Self, Error> {
+        let sorters = (0..AT_ONCE).map(|_| sorter.with_options(options.clone()));
+        Self::of_sorters(sorters.collect::<Result<_, _>>()?)
+    }
+
+    /// These sorters. Two on one device can be faster than one: one uploads while the other one
+    /// downloads.
     ///
     /// # Errors
     ///
@@ -101,7 +144,7 @@ impl MultiSorter {
         })
     }
 
-    /// The number of GPUs.
+    /// The number of sorters: two for each GPU, if it opened them itself.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
@@ -291,22 +334,20 @@ struct Ranges {
 
 impl Ranges {
     fn of<T: SortKey>(keys: &[T], order: Order, count: usize) -> Self {
-        let splitters = splitters(keys, order, count);
-        let count = 2 * splitters.len() + 1;
+        let splitters = Splitters::new(splitters(keys, order, count));
+        let count = 2 * splitters.ranks.len() + 1;
         let mut of_keys = vec![0_u8; keys.len()];
         let lengths = (of_keys.par_chunks_mut(CHUNK).zip(keys.par_chunks(CHUNK)))
             .flat_map_iter(|(ranges, keys)| {
-                if T::KEY_TYPE.bytes() > 4 {
-                    classify(keys, ranges, &splitters, |key| key.rank(order));
-                } else {
-                    let narrow: Vec<u32> = splitters.iter().map(|&s| s as u32).collect();
-                    classify(keys, ranges, &narrow, |key| key.rank(order) as u32);
-                }
-                let mut lengths = vec![0; count];
-                for &range in &*ranges {
-                    lengths[usize::from(range)] += 1;
+                let mut lengths = [0_u32; 256];
+                for (range, key) in ranges.iter_mut().zip(keys) {
+                    *range = splitters.range(key.rank(order));
+                    lengths[usize::from(*range)] += 1;
                 }
                 lengths
+                    .map(|length| length as usize)
+                    .into_iter()
+                    .take(count)
             })
             .collect();
         Self {
@@ -348,12 +389,7 @@ impl Ranges {
         let targets = self.targets(parted);
         let chunks = self.of_keys.par_chunks(CHUNK).zip(targets).enumerate();
         chunks.for_each(|(chunk, (ranges, mut targets))| {
-            let mut at = vec![0; self.count];
-            for (index, &range) in (chunk * CHUNK..).zip(ranges) {
-                let range = usize::from(range);
-                targets[range][at[range]] = index as u32;
-                at[range] += 1;
-            }
+            move_to(&mut targets, ranges, (chunk * CHUNK) as u32..);
         });
     }
 
@@ -371,6 +407,16 @@ impl Ranges {
             }
         }
         targets
+    }
+}
+
+/// Writes each item to the next place of its range.
+fn move_to<T>(targets: &mut [&mut [T]], ranges: &[u8], items: impl Iterator<Item = T>) {
+    let mut at = [0_u32; 256];
+    for (item, &range) in items.zip(ranges) {
+        let range = usize::from(range);
+        targets[range][at[range] as usize] = item;
+        at[range] += 1;
     }
 }
 
@@ -393,28 +439,69 @@ fn splitters<T: SortKey>(keys: &[T], order: Order, ranges: usize) -> Vec<u64> {
     splitters
 }
 
-/// The range of each key: twice the number of the splitters that are smaller, and one more if one is
-/// equal.
-fn classify<T: Copy, R: Ord + Copy + Default>(
-    keys: &[T],
-    ranges: &mut [u8],
-    splitters: &[R],
-    rank: impl Fn(T) -> R,
-) {
-    let mut ranks = [R::default(); BLOCK];
-    for (keys, ranges) in keys.chunks(BLOCK).zip(ranges.chunks_mut(BLOCK)) {
-        let ranks = &mut ranks[..keys.len()];
-        ranks
-            .iter_mut()
-            .zip(keys)
-            .for_each(|(r, &key)| *r = rank(key));
-        ranges.fill(0);
-        // (Without branches, and so by vector instructions.)
-        for splitter in splitters {
-            for (range, rank) in ranges.iter_mut().zip(&*ranks) {
-                *range += u8::from(rank > splitter) + u8::from(rank >= splitter);
+/// Finds the range of a key: by a table, or among all splitters where cells of the table have some.
+struct Splitters {
+    /// In order.
+    ranks: Vec<u64>,
+    first: u64,
+    /// Ranks of a cell, as a power of two.
+    shift: u32,
+    table: Vec<u8>,
+}
+
+/// Cells of the table, which stays in a core's cache.
+const CELLS: usize = 1 << 12;
+
+/// Of a cell that has a splitter.
+const HAS_SPLITTER: u8 = u8::MAX;
+
+impl Splitters {
+    fn new(ranks: Vec<u64>) -> Self {
+        let first = ranks.first().copied().unwrap_or(0);
+        let span = ranks.last().map_or(0, |last| last - first);
+        let shift = (u64::BITS - span.leading_zeros()).saturating_sub(CELLS.ilog2());
+        let mut splitters = Self {
+            ranks,
+            first,
+            shift,
+            table: vec![HAS_SPLITTER; CELLS + 1],
+        };
+        // (Keys before the first splitter, and beyond the table, are in cells of their own.)
+        let has_splitter: Vec<bool> = {
+            let mut has = vec![false; CELLS + 1];
+            for &rank in &splitters.ranks {
+                has[splitters.cell(rank)] = true;
             }
+            has
+        };
+        for cell in (0..=CELLS).filter(|&cell| !has_splitter[cell]) {
+            let rank = first.saturating_add((cell as u64) << splitters.shift);
+            splitters.table[cell] = splitters.search(rank);
         }
+        splitters
+    }
+
+    /// The cell of a rank that is not before the first splitter.
+    #[inline]
+    fn cell(&self, rank: u64) -> usize {
+        ((rank.wrapping_sub(self.first) >> self.shift) as usize).min(CELLS)
+    }
+
+    /// Twice the number of the splitters that are smaller, and one more if one is equal.
+    #[inline]
+    fn range(&self, rank: u64) -> u8 {
+        if rank < self.first || self.ranks.is_empty() {
+            return 0;
+        }
+        match self.table[self.cell(rank)] {
+            HAS_SPLITTER => self.search(rank),
+            range => range,
+        }
+    }
+
+    fn search(&self, rank: u64) -> u8 {
+        let passed = |&splitter: &u64| u8::from(rank > splitter) + u8::from(rank >= splitter);
+        self.ranks.iter().map(passed).sum()
     }
 }
 
@@ -440,4 +527,36 @@ fn joined<R>(thread: std::thread::ScopedJoinHandle<'_, R>) -> R {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic leaves nothing half done that is seen: it ends the sort.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_finds_the_ranges_of_a_search() {
+        let max = u64::MAX;
+        for ranks in [
+            vec![],
+            vec![0],
+            vec![max],
+            vec![5, 6, 7],
+            vec![0, 1, max - 1, max],
+            (0..99).map(|i| i * i * i * 1_000_003).collect(),
+            vec![1 << 31, (1 << 31) + 4095, (1 << 31) + 4096],
+        ] {
+            let splitters = Splitters::new(ranks.clone());
+            let near = |rank: &u64| (-2..=2).map(move |off| rank.wrapping_add_signed(off));
+            let cells = (0..=CELLS as u64 + 1).map(|i| i.wrapping_mul(max / CELLS as u64));
+            for rank in ranks.iter().flat_map(near).chain(cells) {
+                let smaller = ranks.iter().filter(|&&splitter| splitter < rank).count();
+                let range = 2 * smaller + usize::from(ranks.contains(&rank));
+                assert_eq!(
+                    usize::from(splitters.range(rank)),
+                    range,
+                    "{rank} of {ranks:?}"
+                );
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::permute::permute;
 use crate::{Error, cpu};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 use wgpu_bcfsort::wgpu::Adapter;
 use wgpu_bcfsort::{KeyType, Options, Order, SortKey, Sorter};
@@ -119,7 +119,7 @@ impl State {
     fn software(&self) -> Option<String> {
         let info = match self {
             Self::Closed { chosen, .. } => chosen.as_ref()?.first()?.get_info(),
-            Self::Open(Opened::One(sorter)) => sorter.device().adapter_info(),
+            Self::Open(Opened::One(one)) => one.sorter.device().adapter_info(),
             _ => return None,
         };
         is_software(&info).then_some(info.name)
@@ -129,14 +129,44 @@ impl State {
 /// What is open.
 #[derive(Clone)]
 enum Opened {
-    One(Arc<Sorter>),
+    One(Arc<One>),
     Several(Arc<MultiSorter>),
+}
+
+/// One GPU.
+struct One {
+    sorter: Sorter,
+    /// For what is too long for one sort on it.
+    long: OnceLock<MultiSorter>,
+}
+
+impl One {
+    fn new(sorter: Sorter) -> Self {
+        let long = OnceLock::new();
+        Self { sorter, long }
+    }
+
+    /// What sorts more keys than one sort on the device can have.
+    fn long<T: SortKey>(&self, keys: &[T]) -> Result<Option<&MultiSorter>, wgpu_bcfsort::Error> {
+        if keys.len() as u64 <= self.sorter.max_len(T::KEY_TYPE) {
+            return Ok(None);
+        }
+        if self.long.get().is_none() {
+            let long = MultiSorter::on_device_of(&self.sorter, &Options::default())?;
+            // (Another thread may have been faster.)
+            let _ = self.long.set(long);
+        }
+        Ok(self.long.get())
+    }
 }
 
 impl Opened {
     fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), wgpu_bcfsort::Error> {
         match self {
-            Self::One(sorter) => sorter.sort(keys, order),
+            Self::One(one) => match one.long(keys)? {
+                Some(long) => long.sort(keys, order),
+                None => one.sorter.sort(keys, order),
+            },
             Self::Several(sorter) => sorter.sort(keys, order),
         }
     }
@@ -147,15 +177,18 @@ impl Opened {
         order: Order,
     ) -> Result<Vec<u32>, wgpu_bcfsort::Error> {
         match self {
-            Self::One(sorter) => sorter.argsort(keys, order),
+            Self::One(one) => match one.long(keys)? {
+                Some(long) => long.argsort(keys, order),
+                None => one.sorter.argsort(keys, order),
+            },
             Self::Several(sorter) => sorter.argsort(keys, order),
         }
     }
 
     fn name(&self) -> String {
         match self {
-            Self::One(sorter) => describe(&sorter.device().adapter_info()),
-            Self::Several(sorter) => format!("{} GPUs", sorter.len()),
+            Self::One(one) => describe(&one.sorter.device().adapter_info()),
+            Self::Several(_) => "all GPUs".to_owned(),
         }
     }
 }
@@ -222,7 +255,7 @@ impl AutoSorter {
     /// ```
     #[must_use]
     pub fn of_sorter(sorter: Sorter) -> Self {
-        let state = State::Open(Opened::One(Arc::new(sorter)));
+        let state = State::Open(Opened::One(Arc::new(One::new(sorter))));
         Self::of(Device::Gpu, state)
     }
 
@@ -363,7 +396,8 @@ impl AutoSorter {
     /// # Errors
     ///
     /// [`Error::Sort`], if a GPU fails and may not be replaced ([`OnError::Fail`]). The slice is
-    /// unchanged then.
+    /// unchanged then; if several GPUs sorted it, or it was too long for one sort on one, it has the
+    /// same keys in any order.
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
         let call = Call::new(keys.len() as u64, T::KEY_TYPE, Work::Sort);
         self.run(
@@ -405,10 +439,11 @@ impl AutoSorter {
             &call,
             (&mut *keys, &mut taken),
             |gpu, (keys, taken)| {
-                let Opened::One(sorter) = gpu else {
-                    return gpu.sort(keys, order);
+                let one = match gpu {
+                    Opened::One(one) if one.long(keys)?.is_none() => one,
+                    long => return long.sort(keys, order),
                 };
-                let sorted = sorter.sort_to(keys, order, |block| {
+                let sorted = one.sorter.sort_to(keys, order, |block| {
                     take(block).map_err(End::Take)?;
                     **taken += block.len();
                     Ok(())
@@ -677,7 +712,10 @@ impl AutoSorter {
 fn open(chosen: &[Adapter]) -> Result<Opened, wgpu_bcfsort::Error> {
     let begin = Instant::now();
     let opened = match chosen {
-        [one] => Opened::One(Arc::new(Sorter::open(Options::default().adapter(one))?)),
+        [one] => {
+            let sorter = Sorter::open(Options::default().adapter(one))?;
+            Opened::One(Arc::new(One::new(sorter)))
+        }
         several => Opened::Several(Arc::new(MultiSorter::open(several)?)),
     };
     log::info!("opened {} in {:?}", named(chosen), begin.elapsed());

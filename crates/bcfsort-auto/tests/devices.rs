@@ -266,9 +266,11 @@ fn many_calls_together_pay_for_opening_a_gpu() {
         choice.unwrap()
     };
     let few = (closed.gpu - open.cpu) / (open.cpu - open.gpu);
-    for _ in 0..few as usize {
+    let mut calls = 1.0;
+    while calls <= few {
         assert_eq!(choice().reason, "too few keys for a GPU");
         sorter.argsort(&keys, Order::Ascending).unwrap();
+        calls += 1.0;
     }
     sorter.argsort(&keys, Order::Ascending).unwrap();
     assert_ne!(choice().reason, "too few keys for a GPU");

@@ -224,7 +224,7 @@ fn estimates(args: &Args) -> Result<(), Fault> {
         seed: args.seed,
         quiet: args.quiet,
     };
-    crate::estimates::run(&series, sorter.as_ref())
+    crate::estimates::run(&series, sorter)
 }
 
 fn contenders(args: &Args) -> Result<Vec<Contender>, Fault> {

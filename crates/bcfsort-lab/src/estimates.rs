@@ -3,6 +3,7 @@
 use crate::measure::median;
 use bcfsort_auto::cpu;
 use bcfsort_auto::model::{Call, Gpu, Work};
+use bcfsort_auto::{AutoSorter, OnError};
 use bcfsort_data::{Pattern, Spec, generate};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::notice::Progress;
@@ -24,13 +25,14 @@ pub(crate) struct Series<'a> {
 }
 
 /// Prints the measured times as a table, a line for each call: see [`HEADER`].
-pub(crate) fn run(series: &Series<'_>, sorter: Option<&Sorter>) -> Result<(), Fault> {
+pub(crate) fn run(series: &Series<'_>, sorter: Option<Sorter>) -> Result<(), Fault> {
+    let sorter = sorter.map(|sorter| AutoSorter::of_sorter(sorter).on_error(OnError::Fail));
     print(HEADER)?;
     let mut progress = Progress::new(series.quiet);
     for &key in series.types {
         for &size in series.sizes {
             progress.show(|| format!("{size} {key}"));
-            let lines = with_key_type!(key, T => lines::<T>(series, size, sorter))?;
+            let lines = with_key_type!(key, T => lines::<T>(series, size, sorter.as_ref()))?;
             print(&lines)?;
         }
     }
@@ -45,7 +47,7 @@ pub(crate) const HEADER: &str =
 fn lines<T: SortKey>(
     series: &Series<'_>,
     size: u64,
-    sorter: Option<&Sorter>,
+    sorter: Option<&AutoSorter>,
 ) -> Result<String, Fault> {
     let spec = Spec::new(Pattern::Random, size).seed(series.seed);
     let input: Vec<T> = generate(&spec).map_err(|error| Fault::Usage(error.to_string()))?;

@@ -257,8 +257,8 @@ impl Choice {
 pub struct DeviceArg {
     /// auto, cpu, gpu, all, or a GPU: index or part of name from 'devices' [default: auto]
     ///
-    /// all: all GPUs of the machine together. Without this option, the environment variable
-    /// WGPU_BCFSORT_DEVICE names the device.
+    /// all: all GPUs of the machine together. Without this option, the environment names the device:
+    /// see 'wgpu-bcfsort --help'.
     #[arg(long, value_name = "DEVICE", alias = "adapter")]
     device: Option<Device>,
 }

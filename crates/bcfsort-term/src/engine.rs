@@ -162,13 +162,11 @@ impl Contender {
             Engine::Auto => Engine::SampleSort,
             engine => engine,
         };
-        let open = |adapter| Sorter::open(options.clone().adapter(adapter));
-        let sorters: Result<Vec<Sorter>, Error> = adapters.iter().map(open).collect();
         let names: Vec<String> = adapters.iter().map(|a| describe(&a.get_info())).collect();
         Ok(Self {
             engine: engine.name(),
             adapter: names.join("; "),
-            several: Some(MultiSorter::of_sorters(sorters?)?),
+            several: Some(MultiSorter::open_with(adapters, options)?),
             ..Self::cpu()
         })
     }

@@ -91,6 +91,16 @@ impl From<NoDevice> for Fault {
     }
 }
 
+impl From<bcfsort_auto::Error> for Fault {
+    fn from(error: bcfsort_auto::Error) -> Self {
+        match error {
+            bcfsort_auto::Error::NoDevice(error) => error.into(),
+            bcfsort_auto::Error::Sort(error) => error.into(),
+            error => Self::Usage(error.to_string()),
+        }
+    }
+}
+
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         match error {
