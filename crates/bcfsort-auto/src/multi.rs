@@ -546,7 +546,7 @@ mod tests {
             vec![1 << 31, (1 << 31) + 4095, (1 << 31) + 4096],
         ] {
             let splitters = Splitters::new(ranks.clone());
-            let near = |rank: &u64| (-2..=2).map(move |off| rank.wrapping_add_signed(off));
+            let near = |&rank: &u64| (-2..=2).map(move |off| rank.wrapping_add_signed(off));
             let cells = (0..=CELLS as u64 + 1).map(|i| i.wrapping_mul(max / CELLS as u64));
             for rank in ranks.iter().flat_map(near).chain(cells) {
                 let smaller = ranks.iter().filter(|&&splitter| splitter < rank).count();

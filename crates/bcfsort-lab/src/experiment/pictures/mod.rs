@@ -5,11 +5,13 @@ mod banks;
 
 use super::plot::{Axis, Chart, Line, Point, Scale};
 use super::{plural, write};
+use bcfsort_auto::model::{Call, Gpu, Work};
 use bcfsort_term::fault::Fault;
 use bcfsort_term::output::print;
 use serde::Deserialize;
 use std::fs;
 use std::path::Path;
+use wgpu_bcfsort::KeyType;
 
 /// Its name on the command line, where it is listed with the figures.
 pub(super) const NAME: &str = "pictures";
@@ -60,6 +62,17 @@ struct FileSort {
     seconds: f64,
 }
 
+/// The columns of `auto.csv`, which `bench --auto` prints, that are drawn: in milliseconds.
+#[derive(Deserialize)]
+struct Auto {
+    work: String,
+    r#type: String,
+    keys: u64,
+    threads: usize,
+    cpu: f64,
+    gpu: f64,
+}
+
 /// Draws the pictures from the tables in `from`.
 pub(super) fn run(from: &Path, out: &Path, quiet: bool) -> Result<(), Fault> {
     let pictures = draw(from)?;
@@ -100,6 +113,11 @@ fn draw(from: &Path) -> Result<Vec<(&'static str, String)>, Fault> {
     if path.exists() {
         let chart = file_sorts(&rows(&path)?, device);
         pictures.push(("file-sorts.svg", chart.picture()?));
+    }
+    let path = from.join("auto.csv");
+    if path.exists() {
+        let chart = auto(&rows(&path)?, device);
+        pictures.push(("auto.svg", chart.picture()?));
     }
     Ok(pictures)
 }
@@ -218,6 +236,42 @@ fn end_to_end(rows: &[EndToEnd], device: &str) -> Chart {
     }
 }
 
+/// The clock beside the model of `auto`, for the most threads that were measured.
+fn auto(rows: &[Auto], device: &str) -> Chart {
+    let threads = rows.iter().map(|row| row.threads).max().unwrap_or(1);
+    let drawn = |row: &&Auto| row.work == "sort" && row.r#type == "u32" && row.threads == threads;
+    let estimate = |row: &Auto| {
+        let (work, key_bytes) = (Work::Sort, KeyType::U32.bytes());
+        let len = row.keys;
+        let call = Call {
+            work,
+            len,
+            key_bytes,
+            threads,
+        };
+        call.estimate(Gpu::Open)
+    };
+    let points = |y: &dyn Fn(&Auto) -> f64| {
+        let point = |row: &Auto| Point::exact(row.keys as f64, y(row));
+        rows.iter().filter(drawn).map(point).collect()
+    };
+    let lines = vec![
+        Line::new("GPU", 0, points(&|row| row.gpu)),
+        Line::new("GPU, the model", 0, points(&|row| estimate(row).gpu * 1e3)).model(),
+        Line::new("CPU", 1, points(&|row| row.cpu)),
+        Line::new("CPU, the model", 1, points(&|row| estimate(row).cpu * 1e3)).model(),
+    ];
+    Chart::Lines {
+        title: format!(
+            "Milliseconds to sort a slice of u32 keys (lower is better)\n\
+             {device}, open, and {threads} threads"
+        ),
+        x: Axis::new("number of keys", Scale::Log2),
+        y: Axis::new("milliseconds", Scale::Log10),
+        lines,
+    }
+}
+
 fn file_sorts(rows: &[FileSort], device: &str) -> Chart {
     /// Bars of shorter times beside those of several seconds would be invisible.
     const SHOWN_SECONDS: f64 = 0.2;
@@ -293,10 +347,13 @@ mod tests {
                      2 KB,cat,0.001\n2 KB,wgpu-bcfsort,0.1\n\
                      2 GB,cat,0.5\n2 GB within 1G,wgpu-bcfsort,1\n";
         fs::write(folder.path().join("file-sorts.csv"), times).unwrap();
+        let times = "work,type,keys,threads,cpu,gpu\nsort,u32,1024,2,0.01,0.1\n";
+        fs::write(folder.path().join("auto.csv"), times).unwrap();
         let out = folder.path().join("out");
         run(folder.path(), &out, true)?;
         let shown = |name: &str| texts(&fs::read_to_string(out.join(name)).unwrap());
-        let expected: [(&str, &[&str]); 5] = [
+        let expected: [(&str, &[&str]); 6] = [
+            ("auto.svg", &["GPU", "CPU, the model"]),
             ("throughput.svg", &["wgpu-bcfsort", "CUB merge sort"]),
             (
                 "adversary.svg",
