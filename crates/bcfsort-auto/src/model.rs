@@ -91,13 +91,13 @@ const MEASURED: Constants = Constants {
     few: [[0.85e-9, 1.9e-9], [1.7e-9, 3.2e-9]],
     many: [[22e-9, 58e-9], [55e-9, 125e-9]],
     sharing: 200e-6,
-    open: 0.35,
+    open: 0.4,
     beside_reading: 0.1,
     call: 100e-6,
     byte: 0.3e-9,
     byte_least: 0.065e-9,
     indexed: 0.25e-9,
-    partitioned: 1e-9,
+    partitioned: 0.4e-9,
 };
 
 /// Below this number keys are few.
@@ -197,7 +197,7 @@ mod tests {
             let key: KeyType = record[1].parse().unwrap();
             let (len, threads) = (record[2].parse().unwrap(), record[3].parse().unwrap());
             let estimate = call(work, len, key.bytes(), threads).estimate(Gpu::Open);
-            let (cpu, gpu) = (number(4), number(6));
+            let (cpu, gpu) = (number(4), number(5));
             let chosen = if estimate.gpu < estimate.cpu {
                 gpu
             } else {
