@@ -4,7 +4,7 @@ use crate::engine::GpuEngine;
 use anyhow::{Context, Result};
 use ballista_core::utils::default_config_producer;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
-use bcfsort_datafusion::{BcfsortOptions, Switch};
+use bcfsort_datafusion::commands::DeviceArgument;
 use clap::Args;
 use datafusion::prelude::SessionContext;
 use std::net::IpAddr;
@@ -51,22 +51,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<u64>,
 
-    /// When to sort on the GPU: auto, always (on a software adapter, too), or never
-    #[arg(long, value_name = "WHEN", default_value_t = Switch::Auto)]
-    gpu: Switch,
-
-    /// The adapter to sort on: its number, from 0 on, or a part of its name
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    adapter: String,
-
-    /// Sort fewer rows than this on the CPU
-    #[arg(long, value_name = "ROWS", default_value_t = BcfsortOptions::default().min_rows)]
-    min_rows: usize,
+    #[command(flatten)]
+    device: DeviceArgument,
 }
 
 fn host(text: &str) -> Result<(String, u16), String> {
@@ -87,12 +73,7 @@ impl Arguments {
             std::fs::create_dir_all(directory)
                 .with_context(|| format!("--work-dir {}", directory.display()))?;
         }
-        let options = BcfsortOptions {
-            enabled: self.gpu,
-            adapter: self.adapter,
-            min_rows: self.min_rows,
-            ..BcfsortOptions::default()
-        };
+        let options = self.device.options()?;
         let with_options = move || default_config_producer().with_option_extension(options.clone());
         let mut config = ExecutorProcessConfig {
             bind_host: self.bind.to_string(),

@@ -43,7 +43,9 @@ On several machines, see docs/clusters.md. There is no authentication: whoever r
 run queries and read files. So every port is bound to 127.0.0.1 unless --bind says otherwise.
 
 Environment:
-  RUST_LOG=LEVEL   log to stderr, such as info or bcfsort_datafusion=debug";
+  WGPU_BCFSORT_DEVICE=DEVICE      the device of an executor where --device is auto
+  WGPU_BCFSORT_REQUIRE_ADAPTER=1  an executor fails without a GPU, instead of sorting on the CPU
+  RUST_LOG=LEVEL                  log to stderr, such as info or bcfsort_datafusion=debug";
 
 #[tokio::main]
 async fn main() -> ExitCode {

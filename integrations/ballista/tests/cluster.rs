@@ -82,10 +82,8 @@ impl Cluster {
                 work.to_str().expect("text"),
                 "--vcores",
                 "2",
-                "--gpu",
-                "always",
-                "--min-rows",
-                "0",
+                "--device",
+                "gpu",
             ];
             cluster.spawn(&name, &arguments);
         }
@@ -460,6 +458,18 @@ fn sorts_floats_into_parts() {
         };
         assert!(keys.is_sorted_by(in_order), "{by}");
     }
+}
+
+#[test]
+fn an_executor_refuses_an_unknown_device() {
+    let output = Command::new(env!("CARGO_BIN_EXE_bcfsort-ballista"))
+        .args(["executor", "--device", "no such adapter"])
+        .output()
+        .expect("the command");
+    assert!(!output.status.success());
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    let listed = "error: no adapter matches 'no such adapter': there are 0: ";
+    assert!(error.starts_with(listed), "{error}");
 }
 
 #[test]

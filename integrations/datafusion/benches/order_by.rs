@@ -8,7 +8,7 @@
 //! they are in the page cache. Rows of the result are counted and dropped. The engines take turns;
 //! a time is the median.
 
-use bcfsort_datafusion::{BcfsortOptions, GpuSortExec, Switch, with_gpu_sort};
+use bcfsort_datafusion::{BcfsortOptions, GpuSortExec, with_gpu_sort};
 use clap::Parser;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
@@ -47,9 +47,9 @@ struct Arguments {
     #[arg(long, default_value = "")]
     only: String,
 
-    /// Part of the adapter's name
-    #[arg(long, default_value = "")]
-    adapter: String,
+    /// The device to compare with the CPU
+    #[arg(long, default_value = "gpu")]
+    device: String,
 
     /// Given by cargo
     #[arg(long, hide = true)]
@@ -84,7 +84,7 @@ async fn main() -> Result<()> {
     if arguments.runs == 0 {
         return Ok(());
     }
-    let sessions = [Switch::Never, Switch::Always].map(|gpu| session(&arguments, gpu));
+    let sessions = ["cpu", &arguments.device].map(session);
     let names = ["DataFusion", "with bcfsort"];
     for session in &sessions {
         let dir = arguments.dir.to_string_lossy();
@@ -119,10 +119,9 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-fn session(arguments: &Arguments, gpu: Switch) -> SessionContext {
+fn session(device: &str) -> SessionContext {
     let options = BcfsortOptions {
-        enabled: gpu,
-        adapter: arguments.adapter.clone(),
+        device: device.to_owned(),
         ..BcfsortOptions::default()
     };
     let builder = SessionStateBuilder::new()

@@ -1,8 +1,8 @@
 //! What this repository's commands on DataFusion share: `bcfsort-sql` and `bcfsort-ballista`.
 
 use anyhow::{Context, Result, ensure};
-use clap::Parser;
 use clap::builder::Styles;
+use clap::{Args, Parser};
 use datafusion::config::{ParquetColumnOptions, TableParquetOptions};
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::parquet::basic::Compression;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use url::Url;
 
-use crate::remains;
 pub use crate::remains::{Private, exit_without_memory};
+use crate::{BcfsortOptions, Device, GpuPool, remains};
 
 /// The text with escapes in place of what a terminal would obey or not show: characters that control
 /// it, change the direction of text, or take no room. Line feeds and tabs stay.
@@ -84,6 +84,38 @@ pub fn arguments<P: Parser>() -> P {
         let _ = writeln!(io::stderr(), "{}", escaped(text.trim_end()));
         std::process::exit(error.exit_code());
     })
+}
+
+/// Where a command sorts.
+#[derive(Args)]
+pub struct DeviceArgument {
+    /// Where to sort: auto, cpu, gpu, all, the number of an adapter, or a part of its name
+    ///
+    /// auto: the CPU or the best GPU, whichever takes less time. all: all GPUs together. The first
+    /// number is 0. Instead of auto, the environment variable WGPU_BCFSORT_DEVICE is taken if it is
+    /// set.
+    #[arg(long, value_name = "DEVICE", alias = "adapter", default_value_t = Device::Auto)]
+    device: Device,
+}
+
+impl DeviceArgument {
+    /// The options that have it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such adapter.
+    pub fn options(&self) -> Result<BcfsortOptions> {
+        let options = BcfsortOptions {
+            device: self.device.to_string(),
+            ..BcfsortOptions::default()
+        };
+        match options.device() {
+            // (What need not be known takes no time to find out.)
+            Device::Auto | Device::Cpu => {}
+            named => drop(GpuPool::of_device(&named)?),
+        }
+        Ok(options)
+    }
 }
 
 /// Logs to stderr, these levels unless `RUST_LOG` says otherwise.

@@ -9,7 +9,7 @@ use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{Result, Statistics};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion_physical_plan::execution_plan::CardinalityEffect;
 use datafusion_physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
@@ -105,19 +105,13 @@ impl GpuSortExec {
     /// What the keys are made of, and how wide they can be.
     fn keys(&self) -> String {
         let schema = self.sort.input().schema();
-        let mut types = Vec::new();
-        let mut bits = 0;
-        let mut is_exact = true;
-        for key in self.sort.expr() {
-            let Ok(data_type) = key.expr.data_type(&schema) else {
-                continue;
-            };
-            let is_nullable = key.expr.nullable(&schema).unwrap_or(true);
-            bits += most_bits(&data_type) + u32::from(is_nullable);
-            is_exact &= !has_ties(&data_type);
-            types.push(data_type.to_string());
-        }
-        is_exact &= bits <= 128;
+        let types = self.sort.expr().iter();
+        let types: Vec<DataType> = types
+            .filter_map(|key| key.expr.data_type(&schema).ok())
+            .collect();
+        let bits = bits_of_keys(&self.sort);
+        let is_exact = bits <= 128 && !types.iter().any(has_ties);
+        let types: Vec<String> = types.iter().map(DataType::to_string).collect();
         let ties = if is_exact { "" } else { ", ties on the CPU" };
         let s = if bits == 1 { "" } else { "s" };
         format!(
@@ -126,6 +120,18 @@ impl GpuSortExec {
             bits.min(128)
         )
     }
+}
+
+/// The most bits that the values to sort by can have together.
+pub(crate) fn bits_of_keys(sort: &SortExec) -> u32 {
+    let schema = sort.input().schema();
+    let bits = |key: &PhysicalSortExpr| match key.expr.data_type(&schema) {
+        Ok(data_type) => {
+            most_bits(&data_type) + u32::from(key.expr.nullable(&schema).unwrap_or(true))
+        }
+        Err(_) => 0,
+    };
+    sort.expr().iter().map(bits).sum()
 }
 
 /// Whether rows of different values may have equal keys.

@@ -8,6 +8,7 @@ mod options;
 mod rule;
 mod sorting;
 
+pub use bcfsort_auto::{Device, NoDevice};
 pub use exec::GpuSortExec;
 pub use gpu::GpuPool;
 pub use options::{BcfsortOptions, OnError, Switch};

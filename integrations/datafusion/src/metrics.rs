@@ -13,7 +13,7 @@ pub(crate) struct Metrics {
     /// Keys that were sorted on the GPU. Wide ones are sorted twice, and count twice.
     gpu_keys: Count,
     cpu_keys: Count,
-    /// Times that the GPU failed, and the CPU sorted instead.
+    /// Times that the GPU failed, and the CPU sorted instead: their time is that of the CPU.
     fallbacks: Count,
     /// Sorts, of all rows or of a run.
     pub(crate) runs: Count,

@@ -1,5 +1,6 @@
 //! The options that `SET bcfsort.… = …` sets.
 
+use bcfsort_auto::Device;
 use datafusion_common::config::{
     ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions, Visit,
 };
@@ -8,7 +9,7 @@ use std::any::Any;
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-/// When something is done.
+/// Whether something is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Switch {
     /// Where it is expected to be faster.
@@ -50,7 +51,7 @@ config_field!(Switch, value => value.parse()?);
 /// What a sort does when the GPU fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// It sorts on the CPU, and a warning is logged.
+    /// It sorts on the CPU, and a warning is logged, once.
     #[default]
     Cpu,
     /// The query fails.
@@ -82,6 +83,15 @@ impl fmt::Display for OnError {
 
 config_field!(OnError, value => value.parse()?);
 
+impl From<OnError> for bcfsort_auto::OnError {
+    fn from(on_error: OnError) -> Self {
+        match on_error {
+            OnError::Cpu => Self::Cpu,
+            OnError::Fail => Self::Fail,
+        }
+    }
+}
+
 config_namespace! {
     /// The options of sorts on the GPU. In SQL each is set by `SET bcfsort.name = value`.
     ///
@@ -97,11 +107,8 @@ config_namespace! {
     /// # let _ = config;
     /// ```
     pub struct BcfsortOptions {
-        /// Sort on the GPU: auto does if there is one, always also if it is a software adapter, such as lavapipe, never does not.
-        pub enabled: Switch, default = Switch::Auto
-
-        /// Sorts of fewer rows are left to the CPU.
-        pub min_rows: usize, default = 131_072
+        /// The device to sort on: auto (the CPU or the best GPU, whichever takes less time), cpu, gpu, all, the number of an adapter, from 0 on, or a part of its name. Where it is auto, the environment variable WGPU_BCFSORT_DEVICE names the device.
+        pub device: String, default = Device::Auto.to_string()
 
         /// The most rows that are sorted at once. More are sorted in runs, which are spilled and merged.
         pub max_run_rows: usize, default = u32::MAX as usize
@@ -112,10 +119,7 @@ config_namespace! {
         /// ORDER BY with a LIMIT of fewer rows is left to the CPU, which keeps the first rows only.
         pub topk_min_fetch: usize, default = 65_536
 
-        /// The adapter to sort on: its number, from 0 on, or a part of its name. Without it the first one is taken.
-        pub adapter: String, default = String::new()
-
-        /// What a sort does when the GPU fails: cpu sorts on the CPU and logs a warning, fail ends the query.
+        /// What a sort does when the GPU fails: cpu sorts on the CPU and logs one warning, fail ends the query.
         pub on_error: OnError, default = OnError::Cpu
     }
 }
@@ -181,10 +185,27 @@ impl BcfsortOptions {
     /// use bcfsort_datafusion::{BcfsortOptions, Switch};
     /// use datafusion::config::ConfigOptions;
     ///
-    /// assert_eq!(BcfsortOptions::of(&ConfigOptions::new()).enabled, Switch::Auto);
+    /// assert_eq!(BcfsortOptions::of(&ConfigOptions::new()).single_run, Switch::Auto);
     /// ```
     #[must_use]
     pub fn of(config: &ConfigOptions) -> Self {
         config.extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+
+    /// The device of the option, or of the environment: [`Device::or_environment`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bcfsort_datafusion::{BcfsortOptions, Device};
+    ///
+    /// let mut options = BcfsortOptions::default();
+    /// options.device = "CPU".to_owned();
+    /// assert_eq!(options.device(), Device::Cpu);
+    /// ```
+    #[must_use]
+    pub fn device(&self) -> Device {
+        let Ok(device) = self.device.parse::<Device>();
+        device.or_environment()
     }
 }

@@ -1,8 +1,9 @@
 //! The rule that puts sorts on the GPU.
 
-use crate::exec::{GpuSortExec, is_top_k};
-use crate::gpu::GpuPool;
+use crate::exec::{GpuSortExec, bits_of_keys, is_top_k};
+use crate::gpu::{GpuPool, failed, is_slower_on_gpu};
 use crate::options::{BcfsortOptions, Switch};
+use bcfsort_auto::Device;
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::stats::Precision;
@@ -19,6 +20,7 @@ use datafusion_physical_plan::{
 use log::debug;
 use std::any::Any;
 use std::sync::Arc;
+use wgpu_bcfsort::KeyType;
 
 /// Replaces each `SortExec` by a [`GpuSortExec`]. It must be the last rule, as
 /// `SessionStateBuilder::with_physical_optimizer_rule` makes it: other rules look for `SortExec`.
@@ -27,8 +29,8 @@ use std::sync::Arc;
 /// `bcfsort.single_run` says otherwise: a sort of all rows on the GPU takes less time than the
 /// merge, which has one thread.
 ///
-/// Left to the CPU are: nested types, unbounded inputs, sorts with a small limit or of few rows, and
-/// all sorts if there is no GPU.
+/// Left to the CPU are: nested types, unbounded inputs, sorts with a small limit, and, unless
+/// `bcfsort.device` is another one than `auto`, sorts for which a GPU would take more time.
 ///
 /// # Examples
 ///
@@ -40,7 +42,8 @@ pub struct GpuSortRule {
 }
 
 impl GpuSortRule {
-    /// A rule whose sorts take this pool. `bcfsort.adapter` has no effect.
+    /// A rule whose sorts take this pool, whatever adapter `bcfsort.device` names: by `auto` where
+    /// it takes less time than the CPU, by `cpu` never, and by others always.
     #[must_use]
     pub fn with_pool(pool: Arc<GpuPool>) -> Self {
         Self { pool: Some(pool) }
@@ -51,19 +54,16 @@ impl GpuSortRule {
     ///
     /// # Errors
     ///
-    /// Those of DataFusion when a plan is rebuilt.
+    /// Those of DataFusion when a plan is rebuilt. If there is a sort: the device does not exist, or
+    /// has failed before and `on_error` is `fail`.
     pub fn replace(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         options: &BcfsortOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if options.enabled == Switch::Never {
+        if options.device() == Device::Cpu {
             return Ok(plan);
         }
-        let pool = match &self.pool {
-            Some(pool) => pool.check(options).map(|()| pool.clone()),
-            None => GpuPool::shared(options),
-        };
         let replace = |node: Arc<dyn ExecutionPlan>| {
             let any: &dyn Any = node.as_ref();
             Ok(
@@ -73,13 +73,56 @@ impl GpuSortRule {
                         None => Transformed::no(node),
                     }
                 } else if let Some(sort) = any.downcast_ref::<SortExec>() {
-                    Transformed::yes(Arc::new(replaced(sort.clone(), &pool, options)?) as _)
+                    Transformed::yes(Arc::new(self.replaced(sort.clone(), options)?) as _)
                 } else {
                     Transformed::no(node)
                 },
             )
         };
         plan.transform_up(replace).data()
+    }
+
+    /// A sort on the GPU, or one that says why not.
+    fn replaced(&self, sort: SortExec, options: &BcfsortOptions) -> Result<GpuSortExec> {
+        let sort = match self.place(&sort, options)? {
+            Ok(pool) => GpuSortExec::new(sort, pool),
+            Err(reason) => GpuSortExec::on_cpu(sort, reason),
+        };
+        if let Some(reason) = sort.reason() {
+            debug!("[{}] is sorted on the CPU: {reason}", sort.sort().expr());
+        }
+        Ok(sort)
+    }
+
+    /// The pool for a sort, or why the CPU is to do it. (Adapters are listed last, since that takes
+    /// time.)
+    fn place(
+        &self,
+        sort: &SortExec,
+        options: &BcfsortOptions,
+    ) -> Result<Result<Arc<GpuPool>, String>> {
+        if is_top_k(sort, options) {
+            return Ok(Err("the limit is small".to_owned()));
+        }
+        let device = options.device();
+        let key = match bits_of_keys(sort) {
+            ..=32 => KeyType::U32,
+            _ => KeyType::U64,
+        };
+        if let Precision::Exact(rows) = rows(sort)?
+            && device == Device::Auto
+            && is_slower_on_gpu(rows, key)
+        {
+            return Ok(Err(format!("{rows} rows are too few for a GPU")));
+        }
+        let pool = match &self.pool {
+            Some(pool) => pool.clone(),
+            None => GpuPool::of_device(&device).map_err(failed)?,
+        };
+        Ok(match pool.reason(key, options).map_err(failed)? {
+            Some(reason) => Err(reason),
+            None => Ok(pool),
+        })
     }
 }
 
@@ -99,35 +142,6 @@ impl PhysicalOptimizerRule for GpuSortRule {
     fn schema_check(&self) -> bool {
         true
     }
-}
-
-/// A sort on the GPU, or one that says why not.
-fn replaced(
-    sort: SortExec,
-    pool: &Result<Arc<GpuPool>, String>,
-    options: &BcfsortOptions,
-) -> Result<GpuSortExec> {
-    let reason = match pool {
-        Err(reason) => Some(reason.clone()),
-        Ok(_) if is_top_k(&sort, options) => Some("the limit is small".to_owned()),
-        Ok(_) => match rows(&sort)? {
-            Precision::Exact(rows) if rows < options.min_rows => {
-                let least = options.min_rows;
-                Some(format!(
-                    "{rows} rows are fewer than bcfsort.min_rows = {least}"
-                ))
-            }
-            _ => None,
-        },
-    };
-    let sort = match (reason, pool) {
-        (None, Ok(pool)) => GpuSortExec::new(sort, pool.clone()),
-        (reason, _) => GpuSortExec::on_cpu(sort, reason.unwrap_or_default()),
-    };
-    if let Some(reason) = sort.reason() {
-        debug!("[{}] is sorted on the CPU: {reason}", sort.sort().expr());
-    }
-    Ok(sort)
 }
 
 /// A sort of all partitions in place of sorts of each and a merge.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// # async fn main() -> datafusion::error::Result<()> {
 /// let state = with_gpu_sort(SessionStateBuilder::new().with_default_features()).build();
 /// let context = SessionContext::new_with_state(state);
-/// context.sql("SET bcfsort.enabled = always").await?.collect().await?;
+/// context.sql("SET bcfsort.device = 'gpu'").await?.collect().await?;
 /// let sorted = context.sql("SELECT value FROM range(300000) ORDER BY value % 1000, value").await?;
 /// let batches = sorted.collect().await?;
 /// assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 300_000);

@@ -1,7 +1,7 @@
 //! The sort of one partition.
 
 use crate::gather::{Rows, compact_batch};
-use crate::gpu::{GpuPool, OnGpu};
+use crate::gpu::{GpuPool, OnGpu, failed};
 use crate::metrics::Metrics;
 use crate::options::BcfsortOptions;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_empty_array};
@@ -24,7 +24,7 @@ use datafusion_physical_plan::{EmptyRecordBatchStream, SpillManager};
 use futures::{StreamExt, TryStreamExt, stream};
 use log::debug;
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Bytes of the output that are collected at a time, where the memory pool has them.
@@ -339,12 +339,8 @@ impl Shared {
         let _timer = compute.timer();
         let begin = Instant::now();
         let columns = self.columns(&buffer.batches)?;
-        let on_gpu = OnGpu {
-            pool: &self.pool,
-            options: &self.options,
-            work: Mutex::default(),
-        };
-        let encoded = encode(&columns, Floats::Total).map_err(failed)?;
+        let on_gpu = OnGpu::new(self.pool.sorter(&self.options));
+        let encoded = encode(&columns, Floats::Total).map_err(not_sorted)?;
         self.metrics.encode_time.add_elapsed(begin);
         self.metrics.key_bits.set_max(encoded.bits as usize);
         self.metrics.runs.add(1);
@@ -352,16 +348,13 @@ impl Shared {
         let sorted = encoded.sort_indices(&columns, Floats::Total, &on_gpu);
         let work = on_gpu.work();
         self.metrics.add(&work, begin.elapsed());
-        let place = match work.gpu_keys {
-            0 => "the CPU",
-            _ => self.pool.name(),
-        };
+        let place = work.gpu.as_deref().unwrap_or("the CPU");
         debug!(
             "sorted {} rows on {place} in {:?}",
             buffer.rows,
             begin.elapsed()
         );
-        let mut indices = sorted.map_err(failed)?;
+        let mut indices = sorted.map_err(not_sorted)?;
         if let Some(fetch) = self.fetch {
             indices.truncate(fetch);
         }
@@ -485,9 +478,10 @@ async fn joined<T: Send + 'static>(task: SpawnedTask<Result<T>>) -> Result<T> {
         .map_err(|_| internal_datafusion_err!("the runtime was shut down during a sort"))?
 }
 
-fn failed(error: bcfsort_keys::Error<wgpu_bcfsort::Error>) -> DataFusionError {
+fn not_sorted(error: bcfsort_keys::Error<bcfsort_auto::Error>) -> DataFusionError {
     match error {
         bcfsort_keys::Error::Arrow(error) => error.into(),
+        bcfsort_keys::Error::Argsort(error) => failed(error),
         error => DataFusionError::External(Box::new(error)),
     }
 }

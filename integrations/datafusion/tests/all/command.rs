@@ -101,8 +101,8 @@ fn sorts_parquet() {
     let by = [
         "sort",
         "rows.parquet",
-        "--gpu",
-        "always",
+        "--device",
+        "gpu",
         "--by",
         "k,w:desc",
         "-o",
@@ -164,8 +164,8 @@ fn converts_and_sorts_with_little_memory() {
     let back = [
         "sort",
         "rows.csv",
-        "--gpu",
-        "always",
+        "--device",
+        "gpu",
         "--by",
         "k:nulls-last,w:desc",
         "-o",
@@ -215,7 +215,7 @@ fn reads_what_the_extension_says() {
     )
     .expect("a file");
     let sort = |input, output| {
-        let arguments = ["sort", input, "--gpu", "never", "--by", "k", "-o", output];
+        let arguments = ["sort", input, "--device", "cpu", "--by", "k", "-o", output];
         command(&directory, &arguments)
     };
     for (input, output) in [("in", "a.ARROW"), ("a.ARROW", "b.tsv"), ("b.tsv", "c.pq")] {
@@ -293,8 +293,8 @@ fn wrong_usage_says_why() {
         &[
             "sort",
             "rows.parquet",
-            "--gpu",
-            "always",
+            "--device",
+            "gpu",
             "--by",
             "k",
             "-o",
@@ -353,7 +353,7 @@ fn shell() {
         stderr(&output)
     );
     let explain = "EXPLAIN SELECT * FROM 'rows.parquet' ORDER BY k";
-    let output = command(&directory, &["--gpu", "always", "-c", explain]);
+    let output = command(&directory, &["--device", "gpu", "-c", explain]);
     assert!(
         stdout(&output).contains("GpuSortExec"),
         "{}",
@@ -361,7 +361,10 @@ fn shell() {
     );
     let output = command(
         &directory,
-        &["-c", "SET bcfsort.min_rows = 71; SHOW bcfsort.min_rows"],
+        &[
+            "-c",
+            "SET bcfsort.max_run_rows = 71; SHOW bcfsort.max_run_rows",
+        ],
     );
     assert!(stdout(&output).contains("71"), "{}", stdout(&output));
     let output = command(&directory, &["-c", "SELECT nope FROM 'rows.parquet'"]);

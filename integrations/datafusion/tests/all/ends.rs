@@ -36,7 +36,7 @@ fn names(directory: &TempDir) -> Vec<String> {
 
 /// Runs a line of the shell, where `$SORT` is a sort of `keep.csv` by a.
 fn shell(directory: &TempDir, line: &str) -> Output {
-    let sort = format!("{SORT} sort --gpu never keep.csv --by a");
+    let sort = format!("{SORT} sort --device cpu keep.csv --by a");
     Command::new("sh")
         .args(["-c", line])
         .env("SORT", sort)
@@ -58,7 +58,7 @@ fn is_one_line(output: &Output, with: &str) {
 /// Starts a sort, and sends it a signal when it has made its first directory.
 #[cfg(target_os = "linux")]
 fn interrupted(directory: &TempDir, signal: &str, how: &str) -> Output {
-    let sort = format!("{how} {SORT} sort --gpu never keep.csv --by a -o out.csv");
+    let sort = format!("{how} {SORT} sort --device cpu keep.csv --by a -o out.csv");
     let mut sort = Command::new("sh")
         .args(["-c", &sort])
         .env("TMPDIR", directory.path().join("tmp"))
@@ -157,7 +157,7 @@ fn a_summary_says_what_is_written() {
             ("2", "2 rows sorted (on the CPU)"),
         ] {
             let sort = [
-                "sort", "keep.csv", "--gpu", "never", "--by", "a", "--limit", limit, "-o",
+                "sort", "keep.csv", "--device", "cpu", "--by", "a", "--limit", limit, "-o",
             ];
             let ended = command(&directory, &[&sort[..], &[output]].concat());
             let error = stderr(&ended);

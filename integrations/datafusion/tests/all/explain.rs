@@ -1,6 +1,8 @@
 //! What `EXPLAIN` shows.
 
+use crate::devices::environment_names_one;
 use crate::{always, run, session};
+use bcfsort_auto::device::{adapters, is_software};
 use bcfsort_datafusion::{BcfsortOptions, Switch};
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -100,18 +102,30 @@ async fn reasons() {
             "{sql}: {plan:?}"
         );
     }
-    run(&session, "SET bcfsort.min_rows = 1000000")
+    if environment_names_one() {
+        return;
+    }
+    run(&session, "SET bcfsort.device = 'auto'")
         .await
         .expect("an option");
-    let few = plan(&session, "SELECT id FROM t ORDER BY k").await;
-    let reason = "cpu=[300000 rows are fewer than bcfsort.min_rows = 1000000]";
+    let few = "SELECT column1 FROM (VALUES (2), (1)) ORDER BY column1";
+    let few = plan(&session, few).await;
+    let reason = "cpu=[2 rows are too few for a GPU]";
     assert!(few.iter().any(|line| line.ends_with(reason)), "{few:?}");
+    let many = "SELECT t.id FROM t, range(100000) ORDER BY t.id";
+    let many = plan(&session, many).await;
+    let text = match adapters().first() {
+        None => "cpu=[no GPU adapter found]",
+        Some(best) if is_software(&best.get_info()) => " is software]",
+        Some(_) => "GpuSortExec",
+    };
+    assert!(many.iter().any(|line| line.contains(text)), "{many:?}");
 }
 
 #[tokio::test]
 async fn switched_off() {
     let session = with_table(always()).await;
-    run(&session, "SET bcfsort.enabled = never")
+    run(&session, "SET bcfsort.device = 'cpu'")
         .await
         .expect("an option");
     assert_eq!(
@@ -123,23 +137,14 @@ async fn switched_off() {
     );
 }
 
-/// The tests' adapter is a software one, or there is none.
-#[tokio::test]
-async fn no_gpu() {
-    let mut options = always();
-    options.adapter = "no such adapter".to_owned();
-    let session = with_table(options).await;
-    let plan = plan(&session, "SELECT id FROM t ORDER BY id").await;
-    let is_told = plan
-        .iter()
-        .any(|line| line.contains("no adapter is \"no such adapter\""));
-    assert!(is_told, "{plan:?}");
-}
-
 #[tokio::test]
 async fn options() {
     let session = session(config(), BcfsortOptions::default());
-    for (option, value) in [("enabled", "perhaps"), ("no_such_option", "1")] {
+    for (option, value) in [
+        ("single_run", "perhaps"),
+        ("on_error", "perhaps"),
+        ("min_rows", "1"),
+    ] {
         let error = run(&session, &format!("SET bcfsort.{option} = {value}")).await;
         let error = error.expect_err(option).to_string();
         assert!(

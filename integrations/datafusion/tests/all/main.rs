@@ -1,6 +1,7 @@
 //! Queries with sorts on the GPU, against DataFusion's own sorts.
 
 mod command;
+mod devices;
 mod ends;
 mod explain;
 mod memory;
@@ -9,7 +10,7 @@ mod slt;
 mod text;
 mod tpch;
 
-use bcfsort_datafusion::{BcfsortOptions, GpuSortExec, Switch, with_gpu_sort};
+use bcfsort_datafusion::{BcfsortOptions, GpuSortExec, with_gpu_sort};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -19,9 +20,12 @@ use std::sync::Arc;
 
 /// Options with which every sort is done on the adapter, be it a software one.
 fn always() -> BcfsortOptions {
+    on("gpu")
+}
+
+fn on(device: &str) -> BcfsortOptions {
     BcfsortOptions {
-        enabled: Switch::Always,
-        min_rows: 0,
+        device: device.to_owned(),
         ..BcfsortOptions::default()
     }
 }

@@ -220,7 +220,7 @@ async fn lost_device() {
         .0;
     let text = datafusion::arrow::util::pretty::pretty_format_batches(&explained);
     let text = text.expect("text").to_string();
-    assert!(text.contains("failed before"), "{text}");
+    assert!(text.contains(" failed: "), "{text}");
 }
 
 #[tokio::test]
@@ -234,6 +234,13 @@ async fn lost_device_fails_on_request() {
         let error = run(&session, SQL).await.expect_err("a lost device");
         assert!(error.to_string().contains("lost"), "{error}");
     }
+    let set = |on_error| format!("SET bcfsort.on_error = {on_error}");
+    run(&session, &set("cpu")).await.expect("an option");
+    run(&session, SQL).await.expect("a result of the CPU");
+    // It is known now that the device is lost.
+    run(&session, &set("fail")).await.expect("an option");
+    let error = run(&session, SQL).await.expect_err("a lost device");
+    assert!(error.to_string().contains("lost"), "{error}");
 }
 
 /// Sorted rows that are not read yet take no thread from other sorts.

@@ -83,9 +83,9 @@ fn rows_of_text_are_moved_and_not_rewritten() {
         ("k:num,k\n2,1\n1,2\n", "k:num", "k:num,k\n1,2\n2,1\n"),
     ];
     for (text, by, expected) in cases {
-        for gpu in ["never", "always"] {
-            let arguments = ["--by", by, "--gpu", gpu];
-            assert_eq!(sorted("x.csv", text, &arguments), expected, "{by} {gpu}");
+        for device in ["cpu", "gpu"] {
+            let arguments = ["--by", by, "--device", device];
+            assert_eq!(sorted("x.csv", text, &arguments), expected, "{by} {device}");
         }
     }
     // In TSV, a quote is a byte as any other, unless it is asked for.

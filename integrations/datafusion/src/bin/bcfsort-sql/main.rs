@@ -19,7 +19,7 @@ static ALLOCATOR: out_of_memory::OrExit = out_of_memory::OrExit;
 /// SQL with ORDER BY on the GPU
 ///
 /// Without a subcommand it is the shell of Apache DataFusion, whose sorts are done on the GPU:
-/// `SET bcfsort.enabled = never` and `EXPLAIN` show the difference. `sort` sorts files.
+/// `SET bcfsort.device = 'cpu'` and `EXPLAIN` show the difference. `sort` sorts files.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 struct CommandLine {
@@ -42,10 +42,12 @@ Examples:
   bcfsort-sql sort rides.parquet --by fare:desc,id -o sorted.parquet
 
 Options of the GPU, in SQL (SHOW ALL lists all of them):
-  SET bcfsort.enabled = always     sort on a software adapter, too
-  SET bcfsort.adapter = 'nvidia'   sort on the first adapter with this in its name
+  SET bcfsort.device = 'gpu'      sort on the GPU, also where the CPU takes less time
+  SET bcfsort.device = 'nvidia'   sort on the first adapter with this in its name
 
 Environment:
+  WGPU_BCFSORT_DEVICE=DEVICE          the device where --device or the option is auto
+  WGPU_BCFSORT_REQUIRE_ADAPTER=1      fail without a GPU, instead of sorting on the CPU
   RUST_LOG=bcfsort_datafusion=debug   tell why a sort stays on the CPU";
 
 /// Exit codes of errors: one of a statement, and one of a sort.

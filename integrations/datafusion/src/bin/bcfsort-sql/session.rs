@@ -1,8 +1,8 @@
 //! The session of both commands.
 
 use anyhow::{Context, Result};
-use bcfsort_datafusion::commands::Private;
-use bcfsort_datafusion::{BcfsortOptions, Switch, with_gpu_sort};
+use bcfsort_datafusion::commands::{DeviceArgument, Private};
+use bcfsort_datafusion::with_gpu_sort;
 use clap::Args;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -20,18 +20,8 @@ const CONSUMERS: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 /// What queries may use.
 #[derive(Args)]
 pub(crate) struct Resources {
-    /// When to sort on the GPU: auto, always (on a software adapter, too), or never
-    #[arg(long, value_name = "WHEN", default_value_t = Switch::Auto)]
-    gpu: Switch,
-
-    /// The adapter to sort on: its number, from 0 on, or a part of its name
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    adapter: String,
+    #[command(flatten)]
+    device: DeviceArgument,
 
     /// Memory for queries, such as 4G: what does not fit is sorted in runs on disk. Default: no limit
     #[arg(short, long, value_name = "SIZE", value_parser = size)]
@@ -67,12 +57,8 @@ impl Resources {
         mut config: SessionConfig,
         stores: Option<Arc<dyn ObjectStoreRegistry>>,
     ) -> Result<SessionContext> {
-        let options = BcfsortOptions {
-            enabled: self.gpu,
-            adapter: self.adapter.clone(),
-            ..BcfsortOptions::default()
-        };
-        config.options_mut().extensions.insert(options);
+        let extensions = &mut config.options_mut().extensions;
+        extensions.insert(self.device.options()?);
         let mut runtime = RuntimeEnvBuilder::new();
         if let Some(bytes) = self.memory_limit {
             let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), CONSUMERS);
