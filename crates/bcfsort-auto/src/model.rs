@@ -126,7 +126,7 @@ impl Call {
     ///
     /// ```
     /// use bcfsort_auto::model::{Call, Gpu, Work};
-    /// let call = |len| Call { work: Work::Sort, len, key_bytes: 4, threads: 16 };
+    /// let call = |len| Call { work: Work::Sort, len, key_bytes: 4, threads: 4 };
     /// let few = call(1000).estimate(Gpu::Open);
     /// assert!(few.cpu < few.gpu);
     /// let many = call(1 << 28).estimate(Gpu::Closed);

@@ -26,11 +26,8 @@ const BLOCK: usize = 1 << 10;
 /// Fewer keys are sorted on one GPU: the others would hardly have begun.
 const FEW: usize = 1 << 20;
 
-/// Sorters on each device: one uploads while the other one downloads.
-const AT_ONCE: usize = 2;
-
-/// Ranges for each sorter: the last one to end has at most about so little left to do alone.
-const RANGES: usize = 2;
+/// Ranges for each GPU: the last one to end has at most about so little left to do alone.
+const RANGES: usize = 4;
 
 /// Bytes of a range, if there are at most [`MOST_RANGES`].
 const RANGE_BYTES: usize = 512 << 20;
@@ -62,8 +59,16 @@ const SAMPLED: usize = 1 << 11;
 /// ```
 pub struct MultiSorter {
     sorters: Vec<Sorter>,
-    /// Memory for the keys by their ranges.
-    kept: Mutex<Vec<u64>>,
+    kept: Mutex<Kept>,
+}
+
+/// Memory for the next sort: that the system gives new one takes as long as to fill it.
+#[derive(Default)]
+struct Kept {
+    /// Keys by their ranges.
+    keys: Vec<u64>,
+    /// The ranges of the keys.
+    ranges: Vec<u8>,
 }
 
 impl std::fmt::Debug for MultiSorter {
@@ -96,14 +101,7 @@ impl MultiSorter {
             let opening: Vec<_> = adapters.iter().map(open).collect();
             opening.into_iter().map(joined).collect()
         });
-        let mut sorters = Vec::new();
-        for sorter in opened? {
-            for _ in 1..AT_ONCE {
-                sorters.push(sorter.with_options(options.clone())?);
-            }
-            sorters.push(sorter);
-        }
-        Self::of_sorters(sorters)
+        Self::of_sorters(opened?)
     }
 
     /// Sorts of any length on the device of a sorter: more than it has room for, too.
@@ -124,12 +122,10 @@ impl MultiSorter {
     /// # Ok(()) }
     /// ```
     pub fn on_device_of(sorter: &Sorter, options: &Options) -> Result<Self, Error> {
-        let sorters = (0..AT_ONCE).map(|_| sorter.with_options(options.clone()));
-        Self::of_sorters(sorters.collect::<Result<_, _>>()?)
+        Self::of_sorters(vec![sorter.with_options(options.clone())?])
     }
 
-    /// These sorters. Two on one device can be faster than one: one uploads while the other one
-    /// downloads.
+    /// These sorters, each on a device of its own.
     ///
     /// # Errors
     ///
@@ -144,7 +140,7 @@ impl MultiSorter {
         })
     }
 
-    /// The number of sorters: two for each GPU, if it opened them itself.
+    /// The number of GPUs.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
@@ -168,9 +164,10 @@ impl MultiSorter {
         if keys.len() < FEW {
             return self.sorters[0].sort(keys, order);
         }
-        let ranges = Ranges::of(keys, order, self.ranges(keys));
         let mut kept = std::mem::take(&mut *lock(&self.kept));
-        let sorted = self.sort_ranges(keys, order, &ranges, memory(&mut kept, keys.len()));
+        let ranges = Ranges::of(keys, order, self.ranges(keys), &mut kept.ranges);
+        let parted = memory(&mut kept.keys, keys.len());
+        let sorted = self.sort_ranges(keys, order, &ranges, parted);
         *lock(&self.kept) = kept;
         sorted
     }
@@ -179,7 +176,7 @@ impl MultiSorter {
         &self,
         keys: &mut [T],
         order: Order,
-        ranges: &Ranges,
+        ranges: &Ranges<'_>,
         parted: &mut [T],
     ) -> Result<(), Error> {
         ranges.scatter(keys, parted);
@@ -222,9 +219,9 @@ impl MultiSorter {
         if keys.len() < FEW || u32::try_from(keys.len()).is_err() {
             return self.sorters[0].argsort(keys, order);
         }
-        let ranges = Ranges::of(keys, order, self.ranges(keys));
         let mut kept = std::mem::take(&mut *lock(&self.kept));
-        let parted: &mut [T] = memory(&mut kept, keys.len());
+        let ranges = Ranges::of(keys, order, self.ranges(keys), &mut kept.ranges);
+        let parted: &mut [T] = memory(&mut kept.keys, keys.len());
         ranges.scatter(keys, parted);
         let mut numbers = vec![0_u32; keys.len()];
         ranges.scatter_indices(&mut numbers);
@@ -324,19 +321,22 @@ impl MultiSorter {
 
 /// The ranges of keys, and how many keys of each chunk are in each: even ranges are between
 /// splitters, odd ones have the keys that equal one.
-struct Ranges {
+struct Ranges<'a> {
     /// The range of each key.
-    of_keys: Vec<u8>,
+    of_keys: &'a [u8],
     /// The lengths by chunks, each of all ranges.
     lengths: Vec<usize>,
     count: usize,
 }
 
-impl Ranges {
-    fn of<T: SortKey>(keys: &[T], order: Order, count: usize) -> Self {
+impl<'a> Ranges<'a> {
+    fn of<T: SortKey>(keys: &[T], order: Order, count: usize, memory: &'a mut Vec<u8>) -> Self {
         let splitters = Splitters::new(splitters(keys, order, count));
         let count = 2 * splitters.ranks.len() + 1;
-        let mut of_keys = vec![0_u8; keys.len()];
+        if memory.len() < keys.len() {
+            *memory = vec![0; keys.len()];
+        }
+        let of_keys = &mut memory[..keys.len()];
         let lengths = (of_keys.par_chunks_mut(CHUNK).zip(keys.par_chunks(CHUNK)))
             .flat_map_iter(|(ranges, keys)| {
                 let mut lengths = [0_u32; 256];
@@ -394,7 +394,7 @@ impl Ranges {
     }
 
     /// Where the keys of each chunk go: a slice for each range.
-    fn targets<'a, T>(&self, mut parted: &'a mut [T]) -> Vec<Vec<&'a mut [T]>> {
+    fn targets<'b, T>(&self, mut parted: &'b mut [T]) -> Vec<Vec<&'b mut [T]>> {
         let chunks = self.lengths.len() / self.count;
         let mut targets: Vec<Vec<&mut [T]>> = Vec::new();
         targets.resize_with(chunks, || Vec::with_capacity(self.count));
@@ -443,7 +443,8 @@ fn splitters<T: SortKey>(keys: &[T], order: Order, ranges: usize) -> Vec<u64> {
 struct Splitters {
     /// In order.
     ranks: Vec<u64>,
-    first: u64,
+    /// The first rank of the table: those before it are before all splitters.
+    low: u64,
     /// Ranks of a cell, as a power of two.
     shift: u32,
     table: Vec<u8>,
@@ -458,41 +459,38 @@ const HAS_SPLITTER: u8 = u8::MAX;
 impl Splitters {
     fn new(ranks: Vec<u64>) -> Self {
         let first = ranks.first().copied().unwrap_or(0);
-        let span = ranks.last().map_or(0, |last| last - first);
-        let shift = (u64::BITS - span.leading_zeros()).saturating_sub(CELLS.ilog2());
+        let last = ranks.last().copied().unwrap_or(0);
+        // (Most keys before the first splitter have cells of their own, without a splitter.)
+        let before = (last - first) / ranks.len().max(1) as u64 * 2;
+        let low = first.saturating_sub(before);
+        let bits = u64::BITS - (last - low).leading_zeros();
         let mut splitters = Self {
             ranks,
-            first,
-            shift,
-            table: vec![HAS_SPLITTER; CELLS + 1],
+            low,
+            shift: bits.saturating_sub(CELLS.ilog2()),
+            table: vec![0; CELLS + 1],
         };
-        // (Keys before the first splitter, and beyond the table, are in cells of their own.)
-        let has_splitter: Vec<bool> = {
-            let mut has = vec![false; CELLS + 1];
-            for &rank in &splitters.ranks {
-                has[splitters.cell(rank)] = true;
-            }
-            has
-        };
-        for cell in (0..=CELLS).filter(|&cell| !has_splitter[cell]) {
-            let rank = first.saturating_add((cell as u64) << splitters.shift);
-            splitters.table[cell] = splitters.search(rank);
+        for cell in 0..=CELLS {
+            let begin = low.saturating_add((cell as u64) << splitters.shift);
+            splitters.table[cell] = splitters.search(begin);
+        }
+        for i in 0..splitters.ranks.len() {
+            let cell = splitters.cell(splitters.ranks[i]);
+            splitters.table[cell] = HAS_SPLITTER;
         }
         splitters
     }
 
-    /// The cell of a rank that is not before the first splitter.
+    /// The cell of a rank: the first one of those before the table, too, and the last one, which has
+    /// no splitter, of those behind it.
     #[inline]
     fn cell(&self, rank: u64) -> usize {
-        ((rank.wrapping_sub(self.first) >> self.shift) as usize).min(CELLS)
+        ((rank.saturating_sub(self.low) >> self.shift) as usize).min(CELLS)
     }
 
     /// Twice the number of the splitters that are smaller, and one more if one is equal.
     #[inline]
     fn range(&self, rank: u64) -> u8 {
-        if rank < self.first || self.ranks.is_empty() {
-            return 0;
-        }
         match self.table[self.cell(rank)] {
             HAS_SPLITTER => self.search(rank),
             range => range,
