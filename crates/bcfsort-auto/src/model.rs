@@ -103,8 +103,8 @@ const MEASURED: Constants = Constants {
 /// Below this number keys are few.
 const MANY: f64 = (1 << 17) as f64;
 
-/// Bytes of keys that GPUs sort at once: what they bind.
-const AT_ONCE: f64 = (1_u64 << 31) as f64;
+/// Bytes of keys that GPUs sort at once: what most of them bind.
+pub const AT_ONCE: u64 = 1 << 31;
 
 impl Call {
     /// A call on all threads of the calling thread's pool of rayon.
@@ -156,7 +156,7 @@ impl Call {
         if is_argsort {
             of_key += c.indexed;
         }
-        if len * key >= AT_ONCE {
+        if len * key >= AT_ONCE as f64 {
             of_key += c.partitioned;
         }
         let gpu = open + c.call + len * of_key;
