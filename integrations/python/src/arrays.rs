@@ -1,6 +1,7 @@
 //! Passes over arrays, on all cores.
 
 use crate::codes::{Codes, Order, Word};
+use crate::process::detach;
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -40,7 +41,7 @@ pub(crate) fn encode(
     ) -> PyResult<()> {
         let (values, out) = (values.as_slice()?, out.as_slice_mut()?);
         same_length(values.len(), out.len())?;
-        py.detach(|| {
+        detach(py, || {
             let parts = values.par_chunks(PART).zip(out.par_chunks_mut(PART));
             parts.for_each(|(values, out)| {
                 for (value, out) in values.iter().zip(out) {
@@ -70,7 +71,7 @@ pub(crate) fn decode(
         codes: &Codes<W>,
     ) -> PyResult<()> {
         let words = words.as_slice_mut()?;
-        py.detach(|| {
+        detach(py, || {
             words.par_chunks_mut(PART).for_each(|words| {
                 for word in words {
                     *word = word.decode(codes);
@@ -87,7 +88,7 @@ pub(crate) fn decode(
     ) -> PyResult<()> {
         let (from, out) = (from.as_slice()?, out.as_slice_mut()?);
         same_length(from.len(), out.len())?;
-        py.detach(|| decode_all(from, out, codes));
+        detach(py, || decode_all(from, out, codes));
         Ok(())
     }
     let py = codes.py();
@@ -127,7 +128,7 @@ pub(crate) fn take(
         let (source, indices) = (source.as_slice()?, indices.as_slice()?);
         let out = out.as_slice_mut()?;
         same_length(indices.len(), out.len())?;
-        let found = py.detach(|| {
+        let found = detach(py, || {
             let parts = indices.par_chunks(PART).zip(out.par_chunks_mut(PART));
             parts.try_for_each(|(indices, out)| {
                 for (&index, out) in indices.iter().zip(out) {

@@ -4,6 +4,7 @@
 
 use crate::arrays::{Integer, PART, decode_all, same_length, with_word};
 use crate::codes::{Order, Word};
+use crate::process::detach;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -32,7 +33,7 @@ pub(crate) fn runs<'py>(
             .step_by(PART)
             .map(|begin| begin..codes.len().min(begin + PART))
             .collect();
-        let counts: Vec<usize> = py.detach(|| {
+        let counts: Vec<usize> = detach(py, || {
             let parts = parts.par_iter();
             let count = |part: &Range<usize>| {
                 let mut count = 0;
@@ -49,7 +50,7 @@ pub(crate) fn runs<'py>(
         let (mut firsts_left, mut starts_left) =
             (firsts_out.as_slice_mut()?, starts_out.as_slice_mut()?);
         starts_left[count] = codes.len() as i64;
-        py.detach(|| {
+        detach(py, || {
             let mut outs = Vec::with_capacity(parts.len());
             for (part, count) in parts.into_iter().zip(counts) {
                 let (firsts, after) = firsts_left.split_at_mut(count);
@@ -122,7 +123,7 @@ pub(crate) fn lengths(
 ) -> PyResult<()> {
     let (starts, out) = (starts.as_slice()?, out.as_slice_mut()?);
     same_length(starts.len().saturating_sub(1), out.len())?;
-    py.detach(|| {
+    detach(py, || {
         let pairs = starts.par_windows(2).with_min_len(PART);
         (out.par_iter_mut().zip(pairs))
             .for_each(|(out, pair)| *out = pair[1].wrapping_sub(pair[0]));
@@ -179,7 +180,7 @@ pub(crate) fn number(
     let (starts, indices) = (starts.as_slice()?, indices.as_slice()?);
     let out = out.as_slice_mut()?;
     same_length(indices.len(), out.len())?;
-    let found = py.detach(|| {
+    let found = detach(py, || {
         // Each thread has a part of `out`, and passes over the indices that are not in it. So no
         // two threads write to one.
         let threads = rayon::current_num_threads().min(NUMBERERS);
@@ -247,7 +248,7 @@ pub(crate) fn restore(
         let (codes, source) = (codes.as_slice()?, source.as_slice()?);
         let out = out.as_slice_mut()?;
         same_length(codes.len(), out.len())?;
-        py.detach(|| {
+        detach(py, || {
             decode_all(codes, out, &W::codes(order, false));
             let merged = W::codes(order, true);
             for shared in merged.shared() {

@@ -2,6 +2,7 @@
 
 use crate::arrays::{PART, same_length, with_word};
 use crate::codes::{Codes, Order, Word};
+use crate::process::detach;
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -32,7 +33,7 @@ pub(crate) fn search(
     ) -> PyResult<()> {
         let (words, needles) = (words.as_slice()?, needles.as_slice()?);
         same_length(needles.len(), out.len())?;
-        let found = py.detach(|| match sorter {
+        let found = detach(py, || match sorter {
             None => search_all(needles, out, codes, right, words.len(), |at| {
                 words.get(at).copied()
             }),
@@ -110,7 +111,7 @@ pub(crate) fn merge(
         if !indices.is_empty() {
             same_length(out.len(), indices.len())?;
         }
-        py.detach(|| {
+        detach(py, || {
             let mut cut = 0;
             let mut cuts = vec![0];
             for begin in (0..out.len()).step_by(PART) {

@@ -1,19 +1,22 @@
 //! Sorts of Arrow tables.
 
-use crate::device::PySorter;
-use crate::errors::{exception, named};
+use crate::engine::{Engine, Task};
+use crate::errors::named;
+use crate::gpu::Gpus;
+use crate::process::detach;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, make_array, new_empty_array};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::{concat::concat, interleave::interleave, take::take};
-use bcfsort_keys::{Argsort, Cpu, Error, Floats, SortColumn};
+use bcfsort_auto::{Work, cpu};
+use bcfsort_keys::{Argsort, Error, Floats, SortColumn};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyException, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyField, PyTable};
 use rayon::prelude::*;
-use wgpu_bcfsort::{Order, Sorter};
+use wgpu_bcfsort::{Order, SortKey};
 
 /// Rows of a batch of the result: many enough to be fast, few enough for all cores to have work.
 const BATCH: usize = 1 << 18;
@@ -28,17 +31,17 @@ pub(crate) fn has_order(data_type: PyField) -> bool {
     bcfsort_keys::is_supported(data_type.into_inner().data_type())
 }
 
-/// Returns the indices that sort a table, stably. Without a sorter the CPU computes them.
+/// Returns the indices that sort a table, stably.
 #[pyfunction]
 pub(crate) fn sort_indices<'py>(
     py: Python<'py>,
     table: &Bound<'py, PyAny>,
     by: Vec<By>,
-    sorter: Option<&Bound<'_, PySorter>>,
+    engine: &Bound<'_, Engine>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let (batches, schema) = read(table)?;
-    let indices = order(py, &batches, &schema, &by, sorter)?;
-    let wide: Vec<i64> = py.detach(|| indices.into_par_iter().map(i64::from).collect());
+    let indices = order(py, &batches, &schema, &by, engine)?;
+    let wide: Vec<i64> = detach(py, || indices.into_par_iter().map(i64::from).collect());
     Ok(wide.into_pyarray(py))
 }
 
@@ -49,13 +52,13 @@ pub(crate) fn sort_table(
     table: &Bound<'_, PyAny>,
     by: Vec<By>,
     limit: Option<usize>,
-    sorter: Option<&Bound<'_, PySorter>>,
+    engine: &Bound<'_, Engine>,
 ) -> PyResult<PyTable> {
     let (batches, schema) = read(table)?;
-    let mut indices = order(py, &batches, &schema, &by, sorter)?;
+    let mut indices = order(py, &batches, &schema, &by, engine)?;
     indices.truncate(limit.unwrap_or(usize::MAX));
-    let sorted = py.detach(|| gather(&batches, &schema, &indices));
-    PyTable::try_new(sorted.map_err(|error| failed(py, &error))?, schema)
+    let sorted = detach(py, || gather(&batches, &schema, &indices));
+    PyTable::try_new(sorted.map_err(|error| failed(&error))?, schema)
 }
 
 /// The batches of a table.
@@ -81,7 +84,7 @@ fn order(
     batches: &[RecordBatch],
     schema: &SchemaRef,
     by: &[By],
-    sorter: Option<&Bound<'_, PySorter>>,
+    engine: &Bound<'_, Engine>,
 ) -> PyResult<Vec<u32>> {
     let mut columns = Vec::new();
     for (name, descending, nulls_last, is_declared) in by {
@@ -116,7 +119,7 @@ fn order(
         }
         columns.push((index, *descending, !*nulls_last, is_ordered));
     }
-    let joined: Result<Vec<SortColumn>, ArrowError> = py.detach(|| {
+    let joined: Result<Vec<SortColumn>, ArrowError> = detach(py, || {
         let join = |&(index, descending, nulls_first, is_ordered)| {
             let mut chunks: Vec<ArrayRef> = (batches.iter())
                 .map(|batch| batch.column(index).clone())
@@ -141,40 +144,38 @@ fn order(
         };
         columns.par_iter().map(join).collect()
     });
-    let columns = joined.map_err(|error| failed(py, &error))?;
-    match sorter {
-        None => {
-            let sorted =
-                py.detach(|| bcfsort_keys::sort_indices(&columns, Floats::NanGreatest, &Cpu));
-            sorted.map_err(|error| named(py, "Error", error.to_string()))
-        }
-        Some(sorter) => {
-            let sort = |sorter: &Sorter| {
-                bcfsort_keys::sort_indices(&columns, Floats::NanGreatest, &Gpu(sorter))
-            };
-            sorter
-                .get()
-                .detached(py, sort)?
-                .map_err(|error| match error {
-                    Error::Argsort(error) => exception(py, &error),
-                    error => named(py, "Error", error.to_string()),
-                })
-        }
+    let columns = joined.map_err(|error| failed(&error))?;
+    let argsort = On(engine.get());
+    let sorted = detach(py, || {
+        bcfsort_keys::sort_indices(&columns, Floats::NanGreatest, &argsort)
+    });
+    sorted.map_err(|error| match error {
+        Error::Argsort(error) => error,
+        error => named("Error", error.to_string()),
+    })
+}
+
+/// Sorts on the device that an engine chooses for the keys.
+struct On<'a>(&'a Engine);
+
+impl On<'_> {
+    fn argsort<C: SortKey>(&self, keys: &[C]) -> PyResult<Vec<u32>> {
+        let task = Task::new::<C>(Work::Argsort, keys.len(), keys.len());
+        let argsort = |gpus: &Gpus| Ok(gpus.argsort(keys)?);
+        let sorted = self.0.on_gpu(&task, argsort)?;
+        Ok(sorted.unwrap_or_else(|| cpu::argsort(keys, Order::Ascending)))
     }
 }
 
-/// Sorts on a GPU.
-struct Gpu<'a>(&'a Sorter);
+impl Argsort for On<'_> {
+    type Error = PyErr;
 
-impl Argsort for Gpu<'_> {
-    type Error = wgpu_bcfsort::Error;
-
-    fn argsort_u32(&self, keys: &[u32]) -> Result<Vec<u32>, Self::Error> {
-        self.0.argsort(keys, Order::Ascending)
+    fn argsort_u32(&self, keys: &[u32]) -> PyResult<Vec<u32>> {
+        self.argsort(keys)
     }
 
-    fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Self::Error> {
-        self.0.argsort(keys, Order::Ascending)
+    fn argsort_u64(&self, keys: &[u64]) -> PyResult<Vec<u32>> {
+        self.argsort(keys)
     }
 }
 
@@ -256,6 +257,6 @@ fn gather(
         .collect()
 }
 
-fn failed(py: Python<'_>, error: &ArrowError) -> PyErr {
-    named(py, "Error", error.to_string())
+fn failed(error: &ArrowError) -> PyErr {
+    named("Error", error.to_string())
 }

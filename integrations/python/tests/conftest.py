@@ -5,13 +5,17 @@ import os
 import pytest
 from hypothesis import settings
 
+# With a few threads, numpy would sort large arrays, too.
+os.environ["RAYON_NUM_THREADS"] = "16"
+
 import bcfsort
 
 settings.register_profile("default", deadline=None, max_examples=150)
 settings.load_profile("default")
 
 # Each test says which device it wants.
-os.environ.pop("BCFSORT_REQUIRE_ADAPTER", None)
+os.environ.pop("WGPU_BCFSORT_DEVICE", None)
+os.environ.pop("WGPU_BCFSORT_REQUIRE_ADAPTER", None)
 
 
 @pytest.fixture(scope="session")

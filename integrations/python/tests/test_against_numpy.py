@@ -131,6 +131,16 @@ def test_the_cpu_sorts_as_numpy(array, order, random, data):
     check_all(array, order, "cpu", axis, random)
 
 
+@pytest.mark.parametrize("shape", [1 << 14, 300_000, (2, 150_000), (150_000, 2), (500, 500)])
+@pytest.mark.parametrize("dtype", ["f4", "i8", "u2"])
+def test_the_cpu_sorts_large_arrays_as_numpy(shape, dtype):
+    # (All cores sort those of 150 000 elements and more, and numpy others.)
+    words = np.random.default_rng(1).integers(0, 2**64, shape, np.uint64)
+    array = words.astype(f"u{np.dtype(dtype).itemsize}").view(dtype)
+    for descending in (False, True):
+        check_all(array, {"descending": descending, "nan": "last"}, "cpu", random=12_345)
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("nan", ["last", "total"])

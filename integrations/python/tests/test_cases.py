@@ -7,6 +7,7 @@ import oracle
 import pytest
 
 import bcfsort
+from bcfsort import _native
 
 
 def test_nan_comes_last_in_both_directions(device):
@@ -114,16 +115,17 @@ def test_topk_of_the_longest_rows_of_a_workgroup_and_of_longer_ones(device, colu
     assert np.array_equal(top.indices, wanted)
 
 
-def test_top_rows_refuses_indices_of_other_rows(gpu):
-    native = gpu._native
+@pytest.mark.parametrize("name", ["cpu", "gpu"])
+def test_argsort_rows_refuses_indices_of_other_rows(name):
+    native = _native.Engine(name)
     codes = np.arange(12, dtype=np.uint32)
     indices = np.empty(8, np.int64)
     for columns, k, message in [(0, 2, "different"), (5, 2, "different"), (3, 4, "fewer")]:
         with pytest.raises(ValueError, match=message):
-            native.top_rows(codes, columns, k, indices)
+            native.argsort_rows(codes, columns, k, indices)
     with pytest.raises(ValueError, match="arrays of 4 and 8"):
-        native.top_rows(codes, 3, 1, indices)
-    native.top_rows(codes, 3, 2, indices)
+        native.argsort_rows(codes, 3, 1, indices)
+    native.argsort_rows(codes, 3, 2, indices)
     assert indices.tolist() == [0, 1] * 4
 
 

@@ -49,7 +49,7 @@ def test_other_threads_run_during_a_sort(gpu):
     ticker = threading.Thread(target=tick)
     ticker.start()
     begin = time.perf_counter()
-    gpu._native.argsort(a.view(np.uint64), indices)
+    gpu._native.argsort_rows(a.view(np.uint64), a.size, a.size, indices)
     end = time.perf_counter()
     done.set()
     ticker.join()
@@ -107,6 +107,27 @@ def test_a_forked_process_is_told_what_to_do(gpu):
             os._exit(0)
     os.waitpid(process, 0)
     assert b"'spawn'" in os.read(reader, 1000)
+    os.close(reader)
+    os.close(writer)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_a_forked_process_sorts_on_all_of_its_cores(device):
+    a = np.random.default_rng(1).integers(0, 1000, 300_000)
+    wanted = bcfsort.argsort(a, device=device)
+    reader, writer = os.pipe()
+    process = os.fork()
+    if process == 0:
+        signal.alarm(60)
+        is_sorted = np.array_equal(bcfsort.argsort(a, device=device), wanted)
+        is_sorted &= bcfsort.is_sorted(bcfsort.sort(a, device=device))
+        os.write(writer, b"sorted" if is_sorted else b"not sorted")
+        os._exit(0)
+    # (A process that waits for threads that it does not have is ended by the alarm.)
+    assert os.waitpid(process, 0)[1] == 0
+    assert os.read(reader, 100) == b"sorted"
     os.close(reader)
     os.close(writer)
 

@@ -5,14 +5,20 @@
 >>> bcfsort.sort(np.array([2.5, -1.0, np.nan, 0.0], np.float32))
 array([-1. ,  0. ,  2.5,  nan], dtype=float32)
 
-Large arrays are sorted on the GPU, by way of Vulkan, Metal or DX12, and small ones by numpy. The
-result is the same. ``device="cpu"`` is always numpy. With ``BCFSORT_REQUIRE_ADAPTER=1`` in the
-environment every sort without a ``device`` takes the best adapter. ``BCFSORT_DEVICE`` names another
-adapter than the best, by its number or a part of its name.
+Each array is sorted on a GPU, by way of Vulkan, Metal or DX12, or on the CPU, whichever is
+estimated to take less time. The result is the same. The argument ``device`` names another device,
+as does ``WGPU_BCFSORT_DEVICE`` in the environment. With ``WGPU_BCFSORT_REQUIRE_ADAPTER=1`` in the
+environment every sort without a ``device`` takes the best adapter.
 """
 
 from ._engines import Device, Sorter, devices
-from ._errors import Error, NoAdapterError, NoAdapterWarning, OutOfMemoryError
+from ._errors import (
+    DeviceFailedWarning,
+    Error,
+    NoAdapterError,
+    NoAdapterWarning,
+    OutOfMemoryError,
+)
 from ._runs import (
     UniqueAll,
     UniqueCounts,
@@ -42,6 +48,7 @@ from ._table import sort_indices, sort_table
 
 __all__ = [
     "Device",
+    "DeviceFailedWarning",
     "Error",
     "NoAdapterError",
     "NoAdapterWarning",

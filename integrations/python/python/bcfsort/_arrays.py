@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -11,6 +12,9 @@ from . import _native
 
 # numpy's kinds of dtypes that have an order of their own: bool, integers, floats, times.
 _KINDS = "buifmM"
+
+# The unsigned integers of each size in bytes.
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 class Order(NamedTuple):
@@ -55,6 +59,13 @@ def flags(what: str, value: Any, count: int, of: str = "columns") -> list[bool]:
 
 def order_of(dtype: np.dtype, *, descending: bool = False, nan: str = "last") -> Order:
     """The order of the values of a dtype."""
+    if not isinstance(descending, bool):
+        descending = flags("descending", descending, 1)[0]
+    return _order_of(dtype, descending, nan)
+
+
+@functools.lru_cache(maxsize=256)
+def _order_of(dtype: np.dtype, descending: bool, nan: str) -> Order:
     if nan not in ("last", "total"):
         raise ValueError(f"nan is 'last' or 'total', not {nan!r}")
     # ml_dtypes registers its types with numpy as kind 'V', and has no common base class.
@@ -63,8 +74,7 @@ def order_of(dtype: np.dtype, *, descending: bool = False, nan: str = "last") ->
     smallest = 2 if kind == "f" else 1
     if kind not in _KINDS + "E" or not smallest <= dtype.itemsize <= 8:
         raise TypeError(f"cannot sort arrays of {dtype}: {_advice(dtype)}")
-    is_descending = flags("descending", descending, 1)[0]
-    return Order(kind, dtype.itemsize * 8, is_descending, nan == "last")
+    return Order(kind, dtype.itemsize * 8, descending, nan == "last")
 
 
 def _advice(dtype: np.dtype) -> str:
@@ -77,9 +87,11 @@ def _advice(dtype: np.dtype) -> str:
 
 def words(array: np.ndarray) -> np.ndarray:
     """The bits of an array in C order and native byte order, as a one-dimensional array."""
-    dtype = array.dtype.newbyteorder("=")
-    array = np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
-    return array.reshape(-1).view(_unsigned(array.itemsize))
+    flags = array.flags
+    if not (flags.c_contiguous and flags.aligned and array.dtype.isnative):
+        dtype = array.dtype.newbyteorder("=")
+        array = np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+    return array.reshape(-1).view(_UNSIGNED[array.itemsize])
 
 
 def encode(array: np.ndarray, order: Order, *, merge: bool) -> np.ndarray:
@@ -91,7 +103,7 @@ def encode(array: np.ndarray, order: Order, *, merge: bool) -> np.ndarray:
     if merge and order.kind == "b":
         # (In numpy every byte but 0 is True.)
         bits = (bits != 0).view(np.uint8)
-    codes = np.empty(bits.size, np.uint64 if bits.itemsize == 8 else np.uint32)
+    codes = np.empty(bits.size, _UNSIGNED[max(bits.itemsize, 4)])
     _native.encode(bits, codes, order, merge)
     return codes
 
@@ -111,7 +123,7 @@ def decode(codes: np.ndarray, order: Order, dtype: np.dtype) -> np.ndarray:
     if dtype.itemsize == codes.itemsize:
         _native.decode(codes, None, order)
         return codes.view(dtype)
-    bits = np.empty(codes.size, _unsigned(dtype.itemsize))
+    bits = np.empty(codes.size, _UNSIGNED[dtype.itemsize])
     _native.decode(codes, bits, order)
     return bits.view(dtype)
 
@@ -122,10 +134,6 @@ def take(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
         return np.take(values, indices, axis=0)
     values = np.require(values, None, ["C_CONTIGUOUS", "ALIGNED"])
     out = np.empty(indices.size, values.dtype)
-    unsigned = _unsigned(values.itemsize)
+    unsigned = _UNSIGNED[values.itemsize]
     _native.take(values.view(unsigned), np.ascontiguousarray(indices, np.int64), out.view(unsigned))
     return out
-
-
-def _unsigned(bytes_: int) -> np.dtype:
-    return np.dtype(f"u{bytes_}")

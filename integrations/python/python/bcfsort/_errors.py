@@ -15,3 +15,7 @@ class OutOfMemoryError(Error, MemoryError):
 
 class NoAdapterWarning(UserWarning):
     """No GPU was found, so the CPU sorts."""
+
+
+class DeviceFailedWarning(UserWarning):
+    """A GPU failed, so the CPU sorts. The text says why; it is given once in a process."""

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from . import _engines, _native
+from . import _native
 from ._arrays import as_array, encode, missing_code, order_of, take, words
-from ._engines import FEW_INDICES, FEW_KEYS, DeviceLike
+from ._engines import DeviceLike, engine_of
 from ._sort import _argsort_codes, _lexsort_codes, _rows, _sort_codes, argsort
 
 
@@ -74,7 +74,7 @@ def _groups(array: np.ndarray, equal_nan: bool, indexed: bool, device: DeviceLik
     order = order_of(array.dtype)
     native = array.dtype.newbyteorder("=")
     flat = words(array).view(native)
-    engine = _engines.engine(device, array.size, few=FEW_INDICES if indexed else FEW_KEYS)
+    engine = engine_of(device)
     codes = encode(flat, order, merge=True)
     distinct = None if equal_nan else missing_code(native)
     if indexed:
@@ -96,7 +96,7 @@ def _groups_along(array: np.ndarray, axis: int, equal_nan: bool, device: DeviceL
     rows = np.moveaxis(array, axis, 0)
     count = rows.shape[0]
     columns = rows.reshape(count, rows.size // count if count else 0).T
-    engine = _engines.engine(device, count, few=FEW_INDICES)
+    engine = engine_of(device)
     codes = [encode(column, order, merge=True) for column in columns]
     indices = _lexsort_codes(engine, reversed(codes), count)
     # Rows that are equal get the same number, so that numbers have the runs of the rows.
@@ -347,7 +347,7 @@ def rank(
         raise ValueError(f"nan_policy is 'propagate', 'omit' or 'raise', not {nan_policy!r}")
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending)
-    engine = _engines.engine(device, rows.array.size, few=FEW_INDICES)
+    engine = engine_of(device)
     codes = encode(rows.array, order, merge=True)
     least_missing = missing_code(rows.dtype, descending=descending)
     missing = None if least_missing is None else codes >= least_missing

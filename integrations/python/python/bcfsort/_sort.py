@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import _engines
 from ._arrays import Order, as_array, decode, encode, flags, order_of, take, words
-from ._engines import FEW_INDICES, FEW_KEYS, DeviceLike, Engine
+from ._engines import DeviceLike, engine_of
+from ._native import Engine
 
 
 class _Rows(NamedTuple):
@@ -21,6 +21,8 @@ class _Rows(NamedTuple):
     array: np.ndarray
     axis: int
     dtype: np.dtype
+    #: That of the input.
+    shape: tuple[int, ...]
 
     @property
     def columns(self) -> int:
@@ -30,7 +32,9 @@ class _Rows(NamedTuple):
         """A result of all rows, one after another or each a row, with the axes of the input."""
         if result.ndim == 1:
             result = result.reshape(self.array.shape)
-        return np.ascontiguousarray(np.moveaxis(result, -1, self.axis))
+        if self.axis < self.array.ndim - 1:
+            result = np.moveaxis(result, -1, self.axis)
+        return np.ascontiguousarray(result)
 
 
 def _rows(a: Any, axis: int | None) -> _Rows:
@@ -41,22 +45,20 @@ def _rows(a: Any, axis: int | None) -> _Rows:
     if not -array.ndim <= axis < array.ndim:
         raise np.exceptions.AxisError(axis, array.ndim)
     axis %= array.ndim
-    return _Rows(np.moveaxis(array, axis, -1), axis, array.dtype)
+    rows = np.moveaxis(array, axis, -1) if axis < array.ndim - 1 else array
+    return _Rows(rows, axis, array.dtype, array.shape)
 
 
 def _sort_codes(engine: Engine, codes: np.ndarray, columns: int) -> None:
     if columns > 1:
-        engine.sort_rows(codes, columns, None)
+        engine.sort_rows(codes, columns)
 
 
 def _argsort_codes(engine: Engine, codes: np.ndarray, columns: int) -> np.ndarray:
     if columns < 2:
         return np.zeros(codes.size, np.int64)
     indices = np.empty(codes.size, np.int64)
-    if columns == codes.size:
-        engine.argsort(codes, indices)
-    else:
-        engine.sort_rows(codes, columns, indices)
+    engine.argsort_rows(codes, columns, columns, indices)
     return indices
 
 
@@ -101,8 +103,9 @@ def sort(
     out
         The array that gets the result: of the shape and dtype of the result. It may be ``a``.
     device
-        None: a GPU for large arrays, and else numpy. ``"cpu"``: numpy. ``"gpu"``: the best adapter.
-        A number: that of `devices`. Any other text: a part of the adapter's name. Or a `Sorter`.
+        None or ``"auto"``: a GPU or the CPU, whichever is estimated to take less time. ``"cpu"``:
+        the CPU. ``"gpu"``: the best adapter. ``"all"``: all GPUs together. A number: that of
+        `devices`. Any other text: a part of the adapter's name. Or a `Sorter`.
 
     The result has the same bits as the input, NaNs and zeros included; -0 precedes 0. O(n log n)
     time. Takes memory for one or two copies of the array, on the host and on the GPU. After an
@@ -112,8 +115,13 @@ def sort(
     ------
     TypeError
         The dtype has no order here.
+    NoAdapterError
+        There is no such device.
     OutOfMemoryError
         The GPU or the host is out of memory.
+    Error
+        A GPU that is named by ``device`` failed. If none is named, the CPU sorts instead, with a
+        `DeviceFailedWarning`.
 
     Examples
     --------
@@ -124,13 +132,13 @@ def sort(
     """
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending, nan=nan)
-    engine = _engines.engine(device, rows.array.size, few=FEW_KEYS)
-    shape = np.moveaxis(rows.array, -1, rows.axis).shape
+    engine = engine_of(device)
     if out is not None:
         if not isinstance(out, np.ndarray):
             raise TypeError(f"out is a numpy array, not {type(out).__name__}")
-        if out.shape != shape or out.dtype != rows.dtype:
-            raise ValueError(f"out is {out.dtype}{out.shape}, and the result {rows.dtype}{shape}")
+        if out.shape != rows.shape or out.dtype != rows.dtype:
+            wanted = f"{rows.dtype}{rows.shape}"
+            raise ValueError(f"out is {out.dtype}{out.shape}, and the result {wanted}")
         if not out.flags.writeable:
             raise ValueError("out is read-only")
     codes = encode(rows.array, order, merge=False)
@@ -180,7 +188,7 @@ def argsort(
         raise TypeError(f"indices are integers, not {dtype}")
     if rows.columns - 1 > np.iinfo(dtype).max:
         raise ValueError(f"{dtype} cannot number {rows.columns} elements")
-    engine = _engines.engine(device, rows.array.size, few=FEW_INDICES)
+    engine = engine_of(device)
     codes = encode(rows.array, order, merge=True)
     indices = _argsort_codes(engine, codes, rows.columns)
     return rows.back(indices).astype(dtype, copy=False)
@@ -217,7 +225,7 @@ def lexsort(
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"keys are arrays of one dimension and of equal lengths, not {shapes}")
     directions = flags("descending", descending, len(arrays), "keys")
-    engine = _engines.engine(device, arrays[0].size, few=FEW_INDICES)
+    engine = engine_of(device)
     codes = (
         encode(array, order_of(array.dtype, descending=flag, nan=nan), merge=True)
         for array, flag in zip(arrays, directions, strict=True)
@@ -289,7 +297,7 @@ def topk(
     if not 0 <= k <= rows.columns:
         raise ValueError(f"k is 0 to {rows.columns}, the length of the axis, not {k}")
     order = order_of(rows.dtype, descending=largest, nan=nan)
-    engine = _engines.engine(device, rows.array.size, few=FEW_INDICES)
+    engine = engine_of(device)
     codes = encode(rows.array, order, merge=True)
     shape = (*rows.array.shape[:-1], k)
     indices = np.empty(math.prod(shape), np.int64)
@@ -297,7 +305,7 @@ def topk(
         engine.select(codes, 0, k, indices)
         return TopK(take(rows.array, indices), indices)
     if indices.size:
-        engine.top_rows(codes, rows.columns, k, indices)
+        engine.argsort_rows(codes, rows.columns, k, indices)
     indices = indices.reshape(shape)
     values = np.take_along_axis(rows.array, indices, axis=-1)
     return TopK(rows.back(values), rows.back(indices))
@@ -326,7 +334,7 @@ def partition(
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending, nan=nan)
     ranks = _ranks(kth, rows.columns)
-    engine = _engines.engine(device, rows.array.size, few=FEW_KEYS)
+    engine = engine_of(device)
     codes = encode(rows.array, order, merge=False)
     if rows.columns == codes.size:
         engine.select(codes, *ranks, None)
@@ -355,7 +363,7 @@ def argpartition(
     rows = _rows(a, axis)
     order = order_of(rows.dtype, descending=descending, nan=nan)
     ranks = _ranks(kth, rows.columns)
-    engine = _engines.engine(device, rows.array.size, few=FEW_INDICES)
+    engine = engine_of(device)
     codes = encode(rows.array, order, merge=True)
     if rows.columns == codes.size:
         indices = np.empty(codes.size, np.int64)

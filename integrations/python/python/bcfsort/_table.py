@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _engines, _native
+from . import _native
 from ._arrays import flags
-from ._engines import DeviceLike
+from ._engines import DeviceLike, engine_of
 
 # Types of polars' columns that Arrow does not have.
 _ONLY_POLARS = ("Int128", "UInt128", "Object")
-
-#: Tables of fewer rows are sorted on the CPU if no device is named.
-FEW_ROWS = 1 << 16
 
 
 def sort_indices(
@@ -69,7 +66,7 @@ def sort_indices(
     columns = _by(table, by, descending, nulls_last)
     if _is_of(table, "polars", "DataFrame"):
         table = _polars_keys(table, [name for name, *_ in columns])
-    return _native.sort_indices(table, columns, _sorter(table, device))
+    return _native.sort_indices(table, columns, engine_of(device))
 
 
 def sort_table(
@@ -107,7 +104,7 @@ def sort_table(
         )
         return table[indices[:limit]]
     columns = _by(table, by, descending, nulls_last)
-    result = _native.sort_table(table, columns, limit, _sorter(table, device))
+    result = _native.sort_table(table, columns, limit, engine_of(device))
     try:
         import pyarrow as pa
     except ImportError:
@@ -170,21 +167,3 @@ def _polars_keys(frame: Any, names: list[str]) -> Any:
             raise TypeError(f"column {name!r}: {type_} has no order here")
     keys = frame.select(pl.col(list(dict.fromkeys(names))))
     return keys.with_columns(pl.col(pl.Null).cast(pl.Boolean))
-
-
-def _sorter(table: Any, device: DeviceLike) -> _native.Sorter | None:
-    rows = _rows(table)
-    engine = _engines.engine(device, rows, few=FEW_ROWS)
-    return engine if isinstance(engine, _native.Sorter) else None
-
-
-def _rows(table: Any) -> int:
-    """The number of rows, or the largest number if it is not known."""
-    for attribute in ("num_rows", "height"):
-        rows = getattr(table, attribute, None)
-        if isinstance(rows, int):
-            return rows
-    try:
-        return len(table)
-    except TypeError:
-        return sys.maxsize

@@ -70,7 +70,8 @@ def sort_values(
     shuffle_method
         How Dask moves rows: ``"p2p"``, ``"tasks"`` or ``"disk"``. None: its choice.
     device
-        As in `bcfsort.sort`, on each worker. None: a GPU for large partitions, and else the CPU.
+        As in `bcfsort.sort`, on each worker. None: a GPU or the CPU, whichever is faster for the
+        partition.
 
     The keys of ``frame`` are computed twice: for the sample, in the call, and for the sort. To
     compute ``frame`` once, ``persist()`` it. Partitions have about the same size whatever the keys

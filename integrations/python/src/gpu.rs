@@ -1,0 +1,333 @@
+//! Sorts of codes on GPUs.
+
+use crate::arrays::{Integer, decode_all};
+use crate::codes::{Codes, Word};
+use crate::cpu::widen;
+use crate::errors::Failure;
+use bcfsort_auto::MultiSorter;
+use bcfsort_auto::device::describe;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+use wgpu_bcfsort::{Error, Keys, Options, Order, SortJob, SortKey, Sorter, TopKJob, wgpu};
+
+/// One GPU that is open, or several. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Gpus(Arc<Opened>);
+
+struct Opened {
+    adapters: Vec<usize>,
+    name: String,
+    process: u32,
+    sorters: Sorters,
+}
+
+enum Sorters {
+    One(Box<Sorter>),
+    Several(MultiSorter),
+}
+
+impl Gpus {
+    /// Opens some of all adapters.
+    pub(crate) fn open(indices: &[usize], adapters: &[wgpu::Adapter]) -> Result<Self, Error> {
+        let chosen: Vec<wgpu::Adapter> = indices.iter().map(|&i| adapters[i].clone()).collect();
+        let names: Vec<String> = chosen.iter().map(|a| describe(&a.get_info())).collect();
+        let sorters = match &chosen[..] {
+            [one] => Sorters::One(Box::new(Sorter::open(Options::default().adapter(one))?)),
+            several => Sorters::Several(MultiSorter::open(several)?),
+        };
+        Ok(Self(Arc::new(Opened {
+            adapters: indices.to_vec(),
+            name: names.join(", "),
+            process: std::process::id(),
+            sorters,
+        })))
+    }
+
+    /// The indices of their adapters.
+    pub(crate) fn adapters(&self) -> &[usize] {
+        &self.0.adapters
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    pub(crate) fn check_process(&self) -> Result<(), Failure> {
+        if self.0.process == std::process::id() {
+            Ok(())
+        } else {
+            Err(Failure::Forked)
+        }
+    }
+
+    /// All of them, the best first.
+    pub(crate) fn sorters(&self) -> &[Sorter] {
+        match &self.0.sorters {
+            Sorters::One(sorter) => std::slice::from_ref(&**sorter),
+            Sorters::Several(sorter) => sorter.sorters(),
+        }
+    }
+
+    /// The best one, for what one does alone.
+    fn first(&self) -> &Sorter {
+        &self.sorters()[0]
+    }
+
+    fn sort<C: SortKey>(&self, codes: &mut [C]) -> Result<(), Error> {
+        match &self.0.sorters {
+            Sorters::One(sorter) => sorter.sort(codes, Order::Ascending),
+            Sorters::Several(sorter) => sorter.sort(codes, Order::Ascending),
+        }
+    }
+
+    pub(crate) fn argsort<C: SortKey>(&self, codes: &[C]) -> Result<Vec<u32>, Error> {
+        match &self.0.sorters {
+            Sorters::One(sorter) => sorter.argsort(codes, Order::Ascending),
+            Sorters::Several(sorter) => sorter.argsort(codes, Order::Ascending),
+        }
+    }
+
+    /// Sorts codes, and writes their words. Afterwards the codes are there in any order, also after
+    /// a failure.
+    pub(crate) fn sort_to<W: Word, C: Integer + SortKey>(
+        &self,
+        codes: &mut [C],
+        out: &mut [W],
+        mapping: &Codes<W>,
+    ) -> Result<(), Failure> {
+        if let Sorters::Several(_) = &self.0.sorters {
+            self.sort(codes)?;
+            decode_all(codes, out, mapping);
+            return Ok(());
+        }
+        let mut rest = out;
+        self.first()
+            .sort_to(codes, Order::Ascending, |block: &[C]| {
+                let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
+                decode_all(block, to, mapping);
+                rest = after;
+                Ok(())
+            })
+    }
+}
+
+/// Codes of rows that are sorted at once, at most: between two sorts Ctrl-C is seen.
+const AT_ONCE: u64 = 1 << 27;
+
+/// Rows of at least this many codes are sorted one after another: a sort of all rows at once also
+/// moves the numbers of the rows.
+const LONG_ROW: usize = 1 << 20;
+
+/// What [`TopKJob`] takes: k, and the codes of a row.
+const MOST_OF_A_ROW: usize = 1024;
+const LONGEST_ROW: usize = 1 << 20;
+
+/// It has a workgroup of 256 lanes for each row: shorter rows leave most of the lanes without work,
+/// and a single row all other workgroups.
+const SHORTEST_ROW: usize = 32;
+
+/// How rows are sorted at once.
+#[derive(Clone, Copy, PartialEq)]
+enum ByRows {
+    /// One after another.
+    Each,
+    /// All by one sort. With the numbers of rows, and those of the columns, a code takes up to four
+    /// words.
+    All,
+    /// Each by a workgroup, which finds its first codes.
+    Top,
+}
+
+impl ByRows {
+    /// The codes of whole rows that are sorted at once.
+    fn part<C: SortKey>(self, sorter: &Sorter, columns: usize) -> usize {
+        let words = if self == Self::All { 4 } else { 1 };
+        let max = (sorter.max_len(C::KEY_TYPE) / words).min(AT_ONCE) as usize;
+        columns
+            * if self == Self::Each {
+                1
+            } else {
+                (max / columns).max(1)
+            }
+    }
+}
+
+/// Sorts each row of `columns` codes, in place.
+pub(crate) fn sort_rows<C: SortKey>(
+    gpus: &Gpus,
+    codes: &mut [C],
+    columns: usize,
+) -> Result<(), Failure> {
+    let sorter = gpus.first();
+    let by = if columns >= LONG_ROW || codes.len() == columns {
+        ByRows::Each
+    } else {
+        ByRows::All
+    };
+    for rows in codes.chunks_mut(by.part::<C>(sorter, columns)) {
+        match by {
+            ByRows::Each => gpus.sort(rows)?,
+            ByRows::All | ByRows::Top => {
+                let keys = sorter.upload(rows)?;
+                let offsets = offsets(sorter, rows.len(), columns)?;
+                let keys_of = Keys::new(&keys, C::KEY_TYPE);
+                let len = rows.len() as u64;
+                let job = SortJob::segmented(keys_of, len, &offsets.0, offsets.1);
+                sorter.prepare(&job)?.run()?;
+                rows.copy_from_slice(&sorter.download(&keys)?);
+            }
+        }
+        see_interrupts()?;
+    }
+    Ok(())
+}
+
+/// Writes the indices within each row of `columns` codes that sort it, stably: the first `k`.
+pub(crate) fn argsort_rows<C: SortKey>(
+    gpus: &Gpus,
+    codes: &[C],
+    columns: usize,
+    k: usize,
+    indices: &mut [i64],
+) -> Result<(), Failure> {
+    let sorter = gpus.first();
+    let is_small = k < columns && k <= MOST_OF_A_ROW;
+    let by = if codes.len() == columns {
+        ByRows::Each
+    } else if is_small && (SHORTEST_ROW..=LONGEST_ROW).contains(&columns) {
+        ByRows::Top
+    } else if columns >= LONG_ROW {
+        ByRows::Each
+    } else {
+        ByRows::All
+    };
+    let part = by.part::<C>(sorter, columns);
+    for (codes, indices) in (codes.chunks(part)).zip(indices.chunks_mut(part / columns * k)) {
+        match by {
+            ByRows::Each if k == columns => widen(&gpus.argsort(codes)?, indices),
+            ByRows::Each => select_indices(gpus, codes, 0..k, indices)?,
+            ByRows::All => {
+                let keys = sorter.upload(codes)?;
+                let offsets = offsets(sorter, codes.len(), columns)?;
+                let keys_of = Keys::new(&keys, C::KEY_TYPE);
+                let len = codes.len() as u64;
+                let order = buffer(sorter, len * 4)?;
+                let job = SortJob::segmented(keys_of, len, &offsets.0, offsets.1);
+                sorter.prepare(&job.indices(&order))?.run()?;
+                let order: Vec<u32> = sorter.download(&order)?;
+                let rows = order.par_chunks(columns).zip(indices.par_chunks_mut(k));
+                rows.for_each(|(order, to)| columns_of(order, columns, to));
+            }
+            ByRows::Top => {
+                let keys = sorter.upload(codes)?;
+                let first = buffer(sorter, indices.len() as u64 * 4)?;
+                let rows = (codes.len() / columns) as u32;
+                let keys_of = Keys::new(&keys, C::KEY_TYPE);
+                let job = TopKJob::of_rows(keys_of, rows, columns as u32, k as u32);
+                job.indices(&first).prepare(sorter)?.run()?;
+                let first: Vec<u32> = sorter.download(&first)?;
+                let rows = first.par_chunks(k).zip(indices.par_chunks_mut(k));
+                rows.for_each(|(first, to)| columns_of(first, columns, to));
+            }
+        }
+        see_interrupts()?;
+    }
+    Ok(())
+}
+
+/// Reorders codes so that those of some ranks are in their sorted positions, smaller ones before
+/// and greater ones after them.
+pub(crate) fn select<C: SortKey>(
+    gpus: &Gpus,
+    codes: &mut [C],
+    ranks: Range<usize>,
+) -> Result<(), Failure> {
+    let (sorter, len) = (gpus.first(), codes.len() as u64);
+    if ranks.is_empty() {
+        return Ok(());
+    }
+    if len > sorter.max_len(C::KEY_TYPE) {
+        // More than the device takes at once are all sorted, in chunks.
+        return Ok(gpus.sort(codes)?);
+    }
+    let keys = sorter.upload(codes)?;
+    let job = SortJob::new(Keys::new(&keys, C::KEY_TYPE), len);
+    let ranks = ranks.start as u64..ranks.end as u64;
+    sorter.prepare(&job.range(ranks))?.run()?;
+    codes.copy_from_slice(&sorter.download(&keys)?);
+    Ok(())
+}
+
+/// Writes the indices of a `select`: all of them, or as many as there are ranks.
+pub(crate) fn select_indices<C: SortKey>(
+    gpus: &Gpus,
+    codes: &[C],
+    ranks: Range<usize>,
+    indices: &mut [i64],
+) -> Result<(), Failure> {
+    let (sorter, len) = (gpus.first(), codes.len() as u64);
+    let wanted = if indices.len() == codes.len() {
+        0..codes.len()
+    } else {
+        ranks.clone()
+    };
+    if ranks.is_empty() {
+        // Any order will do.
+        (0..).zip(indices).for_each(|(i, to)| *to = i);
+        return Ok(());
+    }
+    if len > sorter.max_len(C::KEY_TYPE) {
+        widen(&gpus.argsort(codes)?[wanted], indices);
+        return Ok(());
+    }
+    let keys = sorter.upload(codes)?;
+    let order = buffer(sorter, len * 4)?;
+    let job = SortJob::argsort(Keys::new(&keys, C::KEY_TYPE), &order, len);
+    let ranks = ranks.start as u64..ranks.end as u64;
+    sorter.prepare(&job.range(ranks))?.run()?;
+    let bytes = wanted.start as u64 * 4..wanted.end as u64 * 4;
+    let order: Vec<u32> = sorter.download(order.slice(bytes))?;
+    widen(&order, indices);
+    Ok(())
+}
+
+/// The starts of rows, on the device, and their number.
+fn offsets(sorter: &Sorter, len: usize, columns: usize) -> Result<(wgpu::Buffer, u32), Error> {
+    let starts: Vec<u32> = (0..len).step_by(columns).map(|row| row as u32).collect();
+    Ok((sorter.upload(&starts)?, starts.len() as u32))
+}
+
+/// An error if Ctrl-C was pressed.
+fn see_interrupts() -> Result<(), Failure> {
+    Python::attach(|py| py.check_signals()).map_err(Failure::Python)
+}
+
+fn buffer(sorter: &Sorter, bytes: u64) -> Result<wgpu::Buffer, Error> {
+    // Not filled: an upload of zeros would take as long as that of the keys.
+    let device = sorter.device();
+    let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("bcfsort.indices"),
+        size: bytes,
+        usage: wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::COPY_SRC
+            | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    match pollster::block_on(scope.pop()) {
+        Some(error) => Err(Error::OutOfMemory {
+            bytes,
+            message: error.to_string(),
+        }),
+        None => Ok(buffer),
+    }
+}
+
+/// The columns of records that have these numbers in an array of rows.
+fn columns_of(records: &[u32], columns: usize, to: &mut [i64]) {
+    for (to, &record) in to.iter_mut().zip(records) {
+        *to = (record % columns as u32).into();
+    }
+}
