@@ -217,12 +217,13 @@ mod tests {
     fn the_gpu_pays_for_more_keys_fewer_threads_and_once_it_is_open() {
         for work in [Work::Sort, Work::Argsort] {
             for key_bytes in [4, 8] {
-                for threads in [1, 2, 4, 16, 64, 200] {
+                // (With many more, the CPU sorts many keys sooner than they are copied.)
+                for threads in [1, 2, 4, 16] {
                     let pays = |log2: u32, threads, gpu| {
                         let estimate = call(work, 1 << log2, key_bytes, threads).estimate(gpu);
                         estimate.gpu < estimate.cpu
                     };
-                    assert!(!pays(0, threads, Gpu::Open) && !pays(12, threads, Gpu::Open));
+                    assert!(!pays(0, threads, Gpu::Open) && !pays(10, threads, Gpu::Open));
                     assert!(!pays(16, threads, Gpu::Closed));
                     for log2 in 0..50 {
                         let what = format!("2^{log2}, {threads} threads");
