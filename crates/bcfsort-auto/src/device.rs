@@ -103,7 +103,12 @@ impl Device {
                         info.backend == first.backend && is_software(info) == is_software(first)
                     })
                 };
-                (0..infos.len()).filter(|&i| alike(&infos[i])).collect()
+                // (Two drivers may list one GPU.)
+                let bus = |i: usize| &infos[i].device_pci_bus_id;
+                let again = |i: usize| !bus(i).is_empty() && (0..i).any(|j| bus(j) == bus(i));
+                (0..infos.len())
+                    .filter(|&i| alike(&infos[i]) && !again(i))
+                    .collect()
             }
             Self::Named(name) => {
                 let number = name.parse().ok().filter(|&i: &usize| i < infos.len());
@@ -260,6 +265,15 @@ mod tests {
             assert_eq!(device.indices(&[]), Err(NoDevice::None));
         }
         assert_eq!(Device::Auto.indices(&[]), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_gpu_that_two_drivers_list_is_taken_once() {
+        let mut infos = machine();
+        for (info, bus) in infos.iter_mut().zip(["0000:01:00.0", "0000:01:00.0"]) {
+            bus.clone_into(&mut info.device_pci_bus_id);
+        }
+        assert_eq!(Device::All.indices(&infos), Ok(vec![0]));
     }
 
     #[test]

@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::mem::size_of;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use wgpu_bcfsort::wgpu::Adapter;
 use wgpu_bcfsort::{Error, Options, Order, SortKey, Sorter};
 
@@ -60,6 +61,8 @@ const SAMPLED: usize = 1 << 11;
 pub struct MultiSorter {
     sorters: Vec<Sorter>,
     kept: Mutex<Kept>,
+    /// Whether a failure was told.
+    warned: AtomicBool,
 }
 
 /// Memory for the next sort: that the system gives new one takes as long as to fill it.
@@ -137,6 +140,7 @@ impl MultiSorter {
         Ok(Self {
             sorters,
             kept: Mutex::default(),
+            warned: AtomicBool::new(false),
         })
     }
 
@@ -162,7 +166,7 @@ impl MultiSorter {
     /// That of the GPU that failed last, if all did. The slice has the same keys then, in any order.
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
         if keys.len() < FEW {
-            return self.sorters[0].sort(keys, order);
+            return self.on_one(|sorter| sorter.sort(keys, order));
         }
         let mut kept = std::mem::take(&mut *lock(&self.kept));
         let ranges = Ranges::of(keys, order, self.ranges(keys), &mut kept.ranges);
@@ -217,7 +221,7 @@ impl MultiSorter {
     /// all did.
     pub fn argsort<T: SortKey>(&self, keys: &[T], order: Order) -> Result<Vec<u32>, Error> {
         if keys.len() < FEW || u32::try_from(keys.len()).is_err() {
-            return self.sorters[0].argsort(keys, order);
+            return self.on_one(|sorter| sorter.argsort(keys, order));
         }
         let mut kept = std::mem::take(&mut *lock(&self.kept));
         let ranges = Ranges::of(keys, order, self.ranges(keys), &mut kept.ranges);
@@ -252,10 +256,22 @@ impl MultiSorter {
         sorted.map(|()| indices)
     }
 
+    /// Sorts on the first GPU that is not lost.
+    fn on_one<R>(&self, mut sort: impl FnMut(&Sorter) -> Result<R, Error>) -> Result<R, Error> {
+        let mut outcome = sort(&self.sorters[0]);
+        for sorter in &self.sorters[1..] {
+            if !matches!(outcome, Err(Error::DeviceLost(_))) {
+                break;
+            }
+            outcome = sort(sorter);
+        }
+        outcome
+    }
+
     /// The ranges that keys are parted into.
     fn ranges<T>(&self, keys: &[T]) -> usize {
         let by_size = size_of_val(keys) / RANGE_BYTES;
-        by_size.clamp(RANGES * self.sorters.len(), MOST_RANGES)
+        by_size.max(RANGES * self.sorters.len()).min(MOST_RANGES)
     }
 
     /// Does all jobs, each on one of the GPUs. What a GPU fails to do is left to the others.
@@ -264,40 +280,18 @@ impl MultiSorter {
         jobs: VecDeque<J>,
         act: impl Fn(&Sorter, &mut J) -> Result<(), Error> + Sync,
     ) -> Result<(), Error> {
-        /// The jobs that are left, and those that are being done.
-        struct Left<J> {
-            jobs: VecDeque<J>,
-            busy: usize,
-        }
-
-        let left = Mutex::new(Left { jobs, busy: 0 });
-        let ended = std::sync::Condvar::new();
+        let shared = Shared {
+            left: Mutex::new(Left { jobs, busy: 0 }),
+            changed: Condvar::new(),
+        };
         let work = |sorter: &Sorter| -> Result<(), Error> {
-            loop {
-                let mut job = {
-                    let mut left = lock(&left);
-                    loop {
-                        if let Some(job) = left.jobs.pop_front() {
-                            left.busy += 1;
-                            break job;
-                        }
-                        // A job may come back, from a GPU that fails.
-                        if left.busy == 0 {
-                            return Ok(());
-                        }
-                        left = ended.wait(left).unwrap_or_else(PoisonError::into_inner);
-                    }
-                };
-                let done = act(sorter, &mut job);
-                let mut left = lock(&left);
-                left.busy -= 1;
-                if done.is_err() {
-                    left.jobs.push_front(job);
+            while let Some(mut taken) = shared.take() {
+                if let Some(job) = &mut taken.job {
+                    act(sorter, job)?;
                 }
-                drop(left);
-                ended.notify_all();
-                done?;
+                taken.is_done = true;
             }
+            Ok(())
         };
         let outcomes: Vec<Result<(), Error>> = std::thread::scope(|scope| {
             let work = &work;
@@ -306,16 +300,70 @@ impl MultiSorter {
                 .collect();
             working.into_iter().map(joined).collect()
         });
-        let is_done = lock(&left).jobs.is_empty();
+        let is_done = lock(&shared.left).jobs.is_empty();
         let failure = outcomes.into_iter().filter_map(Result::err).next_back();
         match failure {
             Some(error) if is_done => {
-                log::warn!("a GPU failed, and others did its part: {error}");
+                if !self.warned.swap(true, Relaxed) {
+                    log::warn!("a GPU failed, and others do its part: {error}");
+                }
                 Ok(())
             }
             Some(error) => Err(error),
             None => Ok(()),
         }
+    }
+}
+
+/// The jobs of several threads.
+struct Shared<J> {
+    left: Mutex<Left<J>>,
+    changed: Condvar,
+}
+
+/// The jobs that are left, and the number of those that are being done.
+struct Left<J> {
+    jobs: VecDeque<J>,
+    busy: usize,
+}
+
+/// A job that is being done. Others get it if it is dropped before: after an error, and in a panic.
+struct Taken<'a, J> {
+    shared: &'a Shared<J>,
+    job: Option<J>,
+    is_done: bool,
+}
+
+impl<J> Shared<J> {
+    /// The next job. Waits, if there is none, as long as one may come back.
+    fn take(&self) -> Option<Taken<'_, J>> {
+        let mut left = lock(&self.left);
+        loop {
+            if let Some(job) = left.jobs.pop_front() {
+                left.busy += 1;
+                return Some(Taken {
+                    shared: self,
+                    job: Some(job),
+                    is_done: false,
+                });
+            }
+            if left.busy == 0 {
+                return None;
+            }
+            left = (self.changed.wait(left)).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl<J> Drop for Taken<'_, J> {
+    fn drop(&mut self) {
+        let mut left = lock(&self.shared.left);
+        left.busy -= 1;
+        if let (Some(job), false) = (self.job.take(), self.is_done) {
+            left.jobs.push_front(job);
+        }
+        drop(left);
+        self.shared.changed.notify_all();
     }
 }
 

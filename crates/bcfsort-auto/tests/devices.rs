@@ -92,6 +92,7 @@ fn others_do_what_a_gpu_that_fails_had_to_do() {
     let all = vec![lost(&adapter), open(&adapter), lost(&adapter)];
     let sorter = MultiSorter::of_sorters(all).unwrap();
     check(&sorter, &keys::<u64>(MANY, 2), "u64 beside lost devices");
+    check(&sorter, &keys::<u32>(100, 0), "a few beside lost devices");
 }
 
 #[test]
