@@ -354,8 +354,10 @@ impl AutoSorter {
             }
             _ => None,
         };
-        if let State::Closed { chosen, .. } = state
-            && chosen.is_none()
+        if let State::Closed {
+            chosen: chosen @ None,
+            ..
+        } = state
         {
             match adapters().first() {
                 Some(best) => *chosen = Some(vec![best.clone()]),
