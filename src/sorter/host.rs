@@ -143,7 +143,7 @@ impl Sorter {
     /// fewer than two keys nothing runs on the device, and all times are zero.
     ///
     /// There is no async version: async code uploads the keys, and awaits
-    /// [`PreparedSort::profile_async`].
+    /// [`PreparedSort::profile_async`](super::PreparedSort::profile_async).
     ///
     /// # Errors
     ///
