@@ -46,13 +46,14 @@ Environment:
   WGPU_BCFSORT_DEVICE=DEVICE      the device where --device is not given
   WGPU_BCFSORT_REQUIRE_ADAPTER=1  fail without a GPU adapter, instead of using the CPU
   WGPU_BCFSORT_CACHE_DIR=DIR      where compiled kernels are cached; empty: nowhere
-  RUST_LOG=LEVEL                  log to stderr: warn, debug, or wgpu_bcfsort=trace
 
 Examples:
   wgpu-bcfsort gen random -n 10M -o keys.bin       make 10 million u32 numbers
   wgpu-bcfsort sort keys.bin -o sorted.bin         sort them";
 
 const DETAILS: &str = "\
+RUST_LOG=LEVEL logs to stderr; LEVEL is warn, debug, or wgpu_bcfsort=trace.
+
 Compiled kernels are cached by 'sort', 'argsort' and 'prefix-sums', on Vulkan only. The default \
 directory is wgpu-bcfsort in the user's cache directory: $XDG_CACHE_HOME or ~/.cache, \
 ~/Library/Caches on macOS, %LOCALAPPDATA% on Windows. A directory that other users may \

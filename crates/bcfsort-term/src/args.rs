@@ -255,7 +255,7 @@ impl Choice {
 /// The device.
 #[derive(clap::Args)]
 pub struct DeviceArg {
-    /// auto, cpu, gpu, all, or a GPU: index or part of name from 'devices' [default: auto]
+    /// auto (default), cpu, gpu, all, or a GPU's index or part of its name
     ///
     /// all: all GPUs of the machine together. Without this option, the environment names the device:
     /// see 'wgpu-bcfsort --help'.
