@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-/// Calls `act` for each item in parallel, on the threads of the calling thread's pool of rayon, which
-/// are started already. Items start in about their order, and none starts after the first failure.
+/// Calls `act` for each item in parallel, on the threads of the calling thread's pool of rayon,
+/// which are started already. Items start in about their order, and none starts after the first failure.
 ///
 /// Returns when all calls have returned. The error is that of the failed item with the smallest
 /// index. A panic in `act` is passed on. In browsers, where wgpu's handles belong to one thread,

@@ -89,8 +89,8 @@ pub fn requirements(adapter: &wgpu::Adapter) -> Result<Requirements, Error> {
     })
 }
 
-/// Whether the GPU's memory is that of the host, so that the host can write keys where the GPU sorts
-/// them. (On DX12 memory that the host may write is not for kernels to write.)
+/// Whether the GPU's memory is that of the host, so that the host can write keys where the GPU
+/// sorts them. (On DX12 memory that the host may write is not for kernels to write.)
 pub(crate) const fn shares_memory(info: &wgpu::AdapterInfo) -> bool {
     use wgpu::{Backend, DeviceType};
     matches!(

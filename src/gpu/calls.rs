@@ -43,8 +43,8 @@ pub(crate) fn host_buffer(
     })
 }
 
-/// The usages by which the host accesses a buffer itself, in place of copies to and from others: where
-/// both have one memory, and the device has the feature.
+/// The usages by which the host accesses a buffer itself, in place of copies to and from others:
+/// where both have one memory, and the device has the feature.
 fn mappable(device: &wgpu::Device) -> wgpu::BufferUsages {
     use wgpu::BufferUsages as Usage;
     let info = device.adapter_info();

@@ -109,8 +109,8 @@ impl Transfers<'_> {
         Ok(())
     }
 
-    /// Takes at most `count` staging buffers of at least `bytes` bytes that are not in use, and maps
-    /// them. Does not wait: the device may be busy with other work of the program.
+    /// Takes at most `count` staging buffers of at least `bytes` bytes that are not in use, and
+    /// maps them. Does not wait: the device may be busy with other work of the program.
     fn idle(self, count: usize, bytes: u64) -> Result<Vec<wgpu::Buffer>, Error> {
         let taken = {
             let mut pooled = lock(&self.staging.uploads);

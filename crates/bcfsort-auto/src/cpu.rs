@@ -60,8 +60,8 @@ pub fn argsort<T: SortKey>(keys: &[T], order: Order) -> Vec<u32> {
         u32::try_from(keys.len()).is_ok(),
         "more keys than a u32 can number"
     );
-    // The bytes of the index follow those of the key, as many as there are: keys of different
-    // indices differ, and so the order is stable.
+    // The key and, below it, the bytes of the index that so many keys need: no two records are
+    // equal, so the order is stable.
     match (
         T::KEY_TYPE.bytes(),
         keys.len().checked_ilog2().unwrap_or(0) / 8,

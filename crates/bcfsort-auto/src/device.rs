@@ -49,8 +49,8 @@ impl Device {
         device
     }
 
-    /// This device, or that of the environment for [`Auto`](Self::Auto), and the best adapter if the
-    /// environment asks for one.
+    /// This device, or that of the environment for [`Auto`](Self::Auto), and the best adapter if
+    /// the environment asks for one.
     ///
     /// [`Gpu`](Self::Gpu) is the adapter that the environment names, if it names one: so each of
     /// several processes can have a GPU of its own.

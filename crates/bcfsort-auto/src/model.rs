@@ -178,8 +178,8 @@ mod tests {
         }
     }
 
-    /// Of every call that was measured, the chosen device takes at most this much more time than the
-    /// other one: by factor, or in milliseconds, where a call is over before that is noticed.
+    /// Of every call that was measured, the chosen device takes at most this much more time than
+    /// the other one: by factor, or in milliseconds, where a call is over before that is noticed.
     const FACTOR: f64 = 1.3;
     const MILLISECONDS: f64 = 0.2;
 

@@ -83,7 +83,7 @@ impl std::fmt::Debug for MultiSorter {
 }
 
 impl MultiSorter {
-    /// Opens a device on each adapter, all at once. An adapter that is listed twice is opened twice.
+    /// Opens a device on each adapter, all at once. One that is listed twice is opened twice.
     ///
     /// # Errors
     ///
@@ -163,7 +163,8 @@ impl MultiSorter {
     ///
     /// # Errors
     ///
-    /// That of the GPU that failed last, if all did. The slice has the same keys then, in any order.
+    /// That of the GPU that failed last, if all did. The slice then has the same keys, in any
+    /// order.
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
         if keys.len() < FEW {
             return self.on_one(|sorter| sorter.sort(keys, order));
@@ -529,8 +530,8 @@ impl Splitters {
         splitters
     }
 
-    /// The cell of a rank: the first one of those before the table, too, and the last one, which has
-    /// no splitter, of those behind it.
+    /// The cell of a rank. Ranks before the table are in the first cell, and ranks behind it in the
+    /// last one, which has no splitter.
     #[inline]
     fn cell(&self, rank: u64) -> usize {
         ((rank.saturating_sub(self.low) >> self.shift) as usize).min(CELLS)

@@ -93,8 +93,8 @@ struct Shared {
 }
 
 enum State {
-    /// `chosen`: `None` if the adapters are not listed yet. `missed`: seconds that an open GPU would
-    /// have saved so far.
+    /// `chosen`: `None` if the adapters are not listed yet. `missed`: seconds that an open GPU
+    /// would have saved so far.
     Closed {
         chosen: Option<Vec<Adapter>>,
         missed: f64,
@@ -273,8 +273,8 @@ impl AutoSorter {
     }
 
     /// As this sorter, and on its GPU, but chosen by another device: [`Device::Auto`] compares it
-    /// with the CPU for each call, [`Device::Cpu`] leaves it alone, and any other device takes it for
-    /// each call. What is open is shared.
+    /// with the CPU for each call, [`Device::Cpu`] leaves it alone, and any other device takes it
+    /// for each call. What is open is shared.
     ///
     /// # Examples
     ///
@@ -398,8 +398,8 @@ impl AutoSorter {
     /// # Errors
     ///
     /// [`Error::Sort`], if a GPU fails and may not be replaced ([`OnError::Fail`]). The slice is
-    /// unchanged then; if several GPUs sorted it, or it was too long for one sort on one, it has the
-    /// same keys in any order.
+    /// unchanged then; if several GPUs sorted it, or it was too long for one sort on one, it has
+    /// the same keys in any order.
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
         let call = Call::new(keys.len() as u64, T::KEY_TYPE, Work::Sort);
         self.run(
@@ -411,8 +411,8 @@ impl AutoSorter {
         Ok(())
     }
 
-    /// Sorts keys, and passes them to `take`, in order, in blocks. Afterwards the slice has the same
-    /// keys in any order.
+    /// Sorts keys, and passes them to `take`, in order, in blocks. Afterwards the slice has the
+    /// same keys in any order.
     ///
     /// # Errors
     ///

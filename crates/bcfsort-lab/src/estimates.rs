@@ -39,8 +39,8 @@ pub(crate) fn run(series: &Series<'_>, sorter: Option<Sorter>) -> Result<(), Fau
     Ok(())
 }
 
-/// Times are in milliseconds. `cost` is the time of the device that `auto` would take, if the GPU is
-/// open, by the time of the best one.
+/// Times are in milliseconds. `cost` is the time of the device that `auto` would take, if the GPU
+/// is open, by the time of the best one.
 pub(crate) const HEADER: &str =
     "work,type,keys,threads,cpu,cpu_estimate,gpu,gpu_estimate,chosen,cost\n";
 

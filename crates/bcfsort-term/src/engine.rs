@@ -318,8 +318,8 @@ impl Contender {
     }
 }
 
-/// The adapter that a device names, or the best. Returns `None` if the CPU is to do the `work`, with
-/// a warning if it was not told to.
+/// The adapter that a device names, or the best. Returns `None` if the CPU is to do the `work`,
+/// with a warning if it was not told to.
 pub fn adapter_or_cpu(
     device: &Device,
     quiet: bool,
