@@ -1,15 +1,23 @@
 //! Whole calls on slices in host memory: one GPU, all GPUs of the machine, and the CPU.
 //!
-//!     cargo bench --bench multi -- [argsort] [u32|f64] [LOG2 ...]
+//!     cargo bench --bench multi -- [argsort] [once] [u32|f64] [LOG2 ...]
 //!
-//! Prints the seconds of three calls each, after one that is not counted, interleaved; results are
-//! compared with one another. A GPU that is the only one is opened twice.
+//! Prints the median seconds of three calls each, after one that is not counted, interleaved; with
+//! `once`, those of one call. Results are compared with one another. A GPU that is the only one is
+//! opened twice.
 
 use bcfsort_auto::{Device, MultiSorter, cpu};
+use rayon::prelude::*;
 use std::time::Instant;
 use wgpu_bcfsort::{Options, Order, SortKey, Sorter, adapters};
 
-const REPEATS: usize = 3;
+/// What is measured.
+#[derive(Clone, Copy)]
+struct Work {
+    argsort: bool,
+    /// Calls, of which the first is not counted, unless it is the only one.
+    calls: usize,
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args()
@@ -32,11 +40,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     let one = Sorter::open(Options::default().adapter(&all[0]))?;
     let several = MultiSorter::open(&all)?;
+    let work = Work {
+        argsort: given("argsort"),
+        calls: if given("once") { 1 } else { 4 },
+    };
     for log2 in sizes {
         if given("f64") {
-            measure::<f64>(&one, &several, log2, given("argsort"))?;
+            measure::<f64>(&one, &several, log2, work)?;
         } else {
-            measure::<u32>(&one, &several, log2, given("argsort"))?;
+            measure::<u32>(&one, &several, log2, work)?;
         }
     }
     Ok(())
@@ -46,22 +58,23 @@ fn measure<T: SortKey>(
     one: &Sorter,
     several: &MultiSorter,
     log2: u32,
-    argsort: bool,
+    Work { argsort, calls }: Work,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let mut state = u64::from(log2);
-    let mut key = || {
-        state = state
-            .wrapping_mul(0x5851_f42d_4c95_7f2d)
-            .wrapping_add(0x1405_7b7e);
-        T::from_bits64(state.rotate_left(29))
+    // (SplitMix64, by the index of the key.)
+    let key = |i: u64| {
+        let mut bits = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        T::from_bits64(bits ^ (bits >> 31))
     };
-    let input: Vec<T> = (0..1_u64 << log2).map(|_| key()).collect();
+    let input: Vec<T> = (0..1_u64 << log2).into_par_iter().map(key).collect();
     let mut keys = input.clone();
     let (mut sorted, mut order) = (Vec::new(), Vec::new());
-    let mut seconds = [[0.0; REPEATS + 1]; 3];
-    for repeat in 0..=REPEATS {
+    let mut seconds = [[0.0; 4]; 3];
+    for repeat in 0..calls {
         for (who, seconds) in seconds.iter_mut().enumerate() {
-            keys.copy_from_slice(&input);
+            let copies = keys.par_chunks_mut(1 << 20).zip(input.par_chunks(1 << 20));
+            copies.for_each(|(to, from)| to.copy_from_slice(from));
             let started = Instant::now();
             if argsort {
                 let indices = match who {
@@ -93,11 +106,12 @@ fn measure<T: SortKey>(
     }
     let work = if argsort { "argsort" } else { "sort" };
     for (who, mut seconds) in ["one GPU", "all GPUs", "CPU"].into_iter().zip(seconds) {
-        seconds[1..].sort_by(f64::total_cmp);
+        let counted = &mut seconds[usize::from(calls > 1)..calls];
+        counted.sort_by(f64::total_cmp);
         println!(
             "{work} 2^{log2} {}: {who} {:.4}",
             T::KEY_TYPE,
-            seconds[1 + REPEATS / 2]
+            counted[counted.len() / 2]
         );
     }
     Ok(())

@@ -1,11 +1,7 @@
-//! Sorting and merging on the host: the reference for the GPU's results, and the merge of chunks
-//! that did not fit the device at once.
+//! Sorting on the host: the reference for the GPU's results, and what follows an argsort.
 
-use crate::at_once::produce_in_order;
 use crate::key::SortKey;
 use crate::order::Order;
-use std::cmp::Ordering;
-use std::ops::Range;
 
 /// Sorts on the CPU in the total order of the GPU. The results are identical bytes.
 ///
@@ -47,77 +43,6 @@ pub fn first_out_of_order<T: SortKey>(keys: &[T], order: Order) -> Option<usize>
     keys.windows(2)
         .position(|pair| pair[0].total_order(&pair[1]) == wrong)
         .map(|i| i + 1)
-}
-
-/// Items of a run between two samples, and so the accuracy of the cuts into ranges.
-const SAMPLED: usize = 1 << 14;
-
-/// Samples in a range: its items, and a copy of them, fit a core's cache.
-const RANGE: usize = 16;
-
-/// Merges sorted runs, on all cores, and passes the result to `take`, in order, in blocks. `runs`
-/// are ranges of `items`, each sorted by `rank`. Stable: of items with equal ranks, those of an
-/// earlier run come first.
-///
-/// O(n log k) time for k runs. Memory: some MiB for each core.
-///
-/// Every [`SAMPLED`]th item of each run is a sample. The items between two samples are found in all
-/// runs by binary search. They are one part of the result, which one thread sorts: the sort of the
-/// standard library finds the runs in it and merges them. Between neighbouring samples each run has
-/// at most [`SAMPLED`] items, so the size of a range is bounded for all inputs, also for equal
-/// ranks, since samples with equal ranks are ordered by run and position.
-pub(crate) fn merge_runs<T, K, E>(
-    items: &[T],
-    runs: &[Range<usize>],
-    rank: impl Fn(&T) -> K + Sync,
-    mut take: impl FnMut(&[T]) -> Result<(), E>,
-) -> Result<(), E>
-where
-    T: Copy + Send + Sync,
-    K: Ord + Copy + Sync,
-{
-    let mut samples: Vec<(K, usize, usize)> = (runs.iter().enumerate())
-        .flat_map(|(i, run)| run.clone().step_by(SAMPLED).map(move |at| (i, at)))
-        .map(|(i, at)| (rank(&items[at]), i, at))
-        .collect();
-    samples.sort_unstable();
-    let starts: Vec<_> = samples.into_iter().step_by(RANGE).skip(1).collect();
-
-    let cuts = |start: Option<&_>| cuts(items, runs, &rank, start);
-    let merge = |range: usize, part: &mut Vec<T>| {
-        let from = match range.checked_sub(1) {
-            Some(before) => cuts(Some(&starts[before])),
-            None => runs.iter().map(|run| run.start).collect(),
-        };
-        part.clear();
-        for (from, to) in from.into_iter().zip(cuts(starts.get(range))) {
-            part.extend_from_slice(&items[from..to]);
-        }
-        part.sort_by_key(&rank);
-    };
-    produce_in_order(starts.len() + 1, merge, |part| take(part))
-}
-
-/// The ends of the items that precede a sample, in each run; of all items without one.
-fn cuts<T, K: Ord + Copy>(
-    items: &[T],
-    runs: &[Range<usize>],
-    rank: &impl Fn(&T) -> K,
-    sample: Option<&(K, usize, usize)>,
-) -> Vec<usize> {
-    let cut = |(i, run): (usize, &Range<usize>)| match sample {
-        None => run.end,
-        Some(&(_, of_run, at)) if i == of_run => at,
-        Some(&(bound, of_run, _)) => {
-            let precedes = |item: &T| match rank(item).cmp(&bound) {
-                Ordering::Less => true,
-                Ordering::Equal => i < of_run,
-                Ordering::Greater => false,
-            };
-            run.start + items[run.clone()].partition_point(precedes)
-        }
-    };
-    runs.iter().enumerate().map(cut).collect()
 }
 
 /// Permutes items by swaps: item `from[i]` moves to index `i`. At most one swap per item.
@@ -169,71 +94,5 @@ mod tests {
                 i = 0;
             }
         }
-    }
-
-    /// Items with few different ranks, in runs of these lengths; each knows its position.
-    fn check_merge(lens: &[usize], ranks: u64) {
-        let mut state = 1_u64;
-        let mut items = Vec::new();
-        let mut runs = Vec::new();
-        for &len in lens {
-            let start = items.len();
-            let mut run: Vec<u64> = (0..len)
-                .map(|_| {
-                    state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                    (state >> 33) % ranks
-                })
-                .collect();
-            run.sort_unstable();
-            items.extend((start..).zip(run).map(|(at, rank)| (rank, at)));
-            runs.push(start..items.len());
-        }
-        let mut merged = Vec::new();
-        let result: Result<(), ()> = merge_runs(
-            &items,
-            &runs,
-            |item| item.0,
-            |block| {
-                merged.extend_from_slice(block);
-                Ok(())
-            },
-        );
-        assert_eq!(result, Ok(()));
-        items.sort_by_key(|item| item.0);
-        assert!(merged == items, "{lens:?}, {ranks} ranks");
-    }
-
-    #[test]
-    fn runs_are_merged_stably() {
-        let long = 3 * RANGE * SAMPLED + 5;
-        for ranks in [1, 2, 1000, u64::MAX] {
-            for lens in [
-                &[][..],
-                &[0],
-                &[0, 0, 1],
-                &[1, 0, 1, 2],
-                &[SAMPLED, SAMPLED - 1, SAMPLED + 1],
-                &[long, 3, long],
-                &[100; 300],
-            ] {
-                check_merge(lens, ranks);
-            }
-        }
-    }
-
-    #[test]
-    fn a_merge_ends_with_the_first_error() {
-        let items = vec![0_u32; 1000 * SAMPLED];
-        let mut calls = 0;
-        let ended = merge_runs(
-            &items,
-            &[0..5, 5..items.len()],
-            |&item| item,
-            |_| {
-                calls += 1;
-                Err("full")
-            },
-        );
-        assert_eq!((ended, calls), (Err("full"), 1));
     }
 }

@@ -113,6 +113,7 @@ struct Readme;
 #[doc = include_str!("../docs/library.md")]
 struct Guide;
 
+#[cfg(feature = "gpu")]
 mod at_once;
 mod device;
 mod engine;
@@ -170,6 +171,9 @@ pub use row_function::{Comparator, Members, Predicate, WideKey};
 pub use samplesort::Tuning;
 #[cfg(feature = "gpu")]
 pub use scan::ScanJob;
+// Browsers wait for nothing.
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+pub use sorter::MultiSorter;
 #[cfg(feature = "gpu")]
 pub use sorter::{
     CompactJob, HistogramJob, Keys, Payload, PreparedSort, Runs, Scratch, SortJob, Sorter, TopKJob,

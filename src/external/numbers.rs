@@ -8,7 +8,8 @@ use crate::sorter::Sorter;
 use std::marker::PhantomData;
 
 /// Keys alone as records of an [`ExternalSorter`](super::ExternalSorter): each unit is a key, and
-/// [`Sorter::sort_to`] sorts them.
+/// [`Sorter::sort_to`] sorts them. It takes a copy and a byte for each key in addition if a vector
+/// has more than [`Sorter::max_len`].
 ///
 /// # Examples
 ///

@@ -57,7 +57,7 @@ pub struct PhaseTime {
 /// use wgpu_bcfsort::{Options, Order, Sorter};
 /// let sorter = Sorter::open(Options::default())?;
 /// let mut sorted = Vec::new();
-/// let profile = sorter.profile(&mut [3_u32, 1, 2], Order::Ascending, |block| {
+/// let profile = sorter.profile(&[3_u32, 1, 2], Order::Ascending, |block| {
 ///     sorted.extend_from_slice(block);
 ///     Ok::<_, wgpu_bcfsort::Error>(())
 /// })?;
@@ -80,8 +80,8 @@ pub struct Profile {
     pub upload: Duration,
     /// Time to download the keys.
     pub download: Duration,
-    /// Time to merge chunks on the host, if the keys did not fit the device at once.
-    pub merge: Duration,
+    /// Time to partition the keys on the host, if they did not fit the device at once.
+    pub partition: Duration,
     /// Time of each phase on the GPU, in order. Empty with [`Detail::Whole`], and where a driver's
     /// timestamps are invalid.
     pub phases: Vec<PhaseTime>,
@@ -94,7 +94,7 @@ impl Profile {
             total: Duration::ZERO,
             upload: Duration::ZERO,
             download: Duration::ZERO,
-            merge: Duration::ZERO,
+            partition: Duration::ZERO,
             phases: Vec::new(),
         }
     }
@@ -108,7 +108,7 @@ impl Profile {
         self.total += other.total;
         self.upload += other.upload;
         self.download += other.download;
-        self.merge += other.merge;
+        self.partition += other.partition;
         for phase in &other.phases {
             match self.phases.iter_mut().find(|p| p.phase == phase.phase) {
                 Some(found) => {

@@ -1,6 +1,7 @@
 //! Sorts of slices in host memory.
 
 use super::kept::{Slice, SliceSort};
+use super::ranges::{Part, Ranges, copy, gather};
 use super::{Keys, SortJob, Sorter};
 use crate::error::{BufferRole, Error};
 use crate::gpu::Instant;
@@ -8,27 +9,25 @@ use crate::gpu::faults::call;
 use crate::gpu::profile::{Clock, Detail, Profile};
 use crate::gpu::transfer::zeroed;
 use crate::gpu::waiting::Waiting;
-use crate::host::{merge_runs, permute};
+use crate::host::permute;
 use crate::job::{KeyField, check_bound};
 use crate::key::{KeyType, SortKey};
 use crate::order::Order;
 use crate::row_function::Comparator;
-use std::cell::Cell;
-use std::convert::Infallible;
-use std::ops::Range;
 use std::time::Duration;
 
 impl Sorter {
     /// Sorts a slice in host memory in place: uploads, sorts and downloads it. Blocks.
     ///
     /// Slices may have any length. Beyond [`max_len`](Self::max_len), or if the device runs out of
-    /// memory, chunks are sorted on the device and merged on all cores of the host, with a copy of
-    /// the keys in host memory. O(n log n) time. Keys alone need no stable sort: the result is the
-    /// same on every device.
+    /// memory, they are partitioned on all cores of the host, and the device sorts one range after
+    /// another into its final place: nothing is merged. O(n log n) time. Keys alone need no stable
+    /// sort: the result is the same on every device.
     ///
     /// Device memory: the keys and [`scratch_size`](Self::scratch_size) bytes. Host memory: a copy
     /// of the keys, so that the slice is unchanged after an error. The sorter keeps both for the
-    /// next sort. Most of the time is that of the transfers: of 7 ms for 2^24 words on an H200 host
+    /// next sort. A slice that is partitioned takes a byte of host memory for each key in addition,
+    /// and none of this memory is kept. Most of the time is that of the transfers: of 7 ms for 2^24 words on an H200 host
     /// with 16 cores, the sort takes 0.5 ms.
     ///
     /// # Errors
@@ -52,8 +51,8 @@ impl Sorter {
     }
 
     /// The async version of [`sort`](Self::sort). It does not block while the device works: an
-    /// additional thread waits for the device. The polling thread compiles kernels, copies keys and
-    /// merges chunks.
+    /// additional thread waits for the device. The polling thread compiles kernels, and copies and
+    /// partitions keys.
     ///
     /// If the future is dropped before it completes, the slice is unchanged. Submitted work still
     /// runs on the device.
@@ -85,9 +84,8 @@ impl Sorter {
     /// block has at most 16 MiB.
     ///
     /// The slice may have any length. Beyond [`max_len`](Self::max_len), or if the device runs out
-    /// of memory, chunks of the slice are sorted in place on the device, and merged on all cores of
-    /// the host. Afterwards the slice has the same keys in an unspecified order, also after an
-    /// error. O(n log n) time.
+    /// of memory, it is partitioned as by [`sort`](Self::sort), with a copy of the keys and a byte
+    /// for each. O(n log n) time.
     ///
     /// # Errors
     ///
@@ -100,9 +98,9 @@ impl Sorter {
     /// use wgpu_bcfsort::{Options, Order, Sorter};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let sorter = Sorter::open(Options::default())?;
-    /// let mut keys = [300_u32, 20, 1];
+    /// let keys = [300_u32, 20, 1];
     /// let mut file = Vec::new();
-    /// sorter.sort_to(&mut keys, Order::Ascending, |block| {
+    /// sorter.sort_to(&keys, Order::Ascending, |block| {
     ///     for key in block {
     ///         writeln!(file, "{key}")?;
     ///     }
@@ -113,7 +111,7 @@ impl Sorter {
     /// ```
     pub fn sort_to<T: SortKey, E: From<Error>>(
         &self,
-        keys: &mut [T],
+        keys: &[T],
         order: Order,
         mut take: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -128,7 +126,7 @@ impl Sorter {
     /// Those of [`sort_to`](Self::sort_to).
     pub async fn sort_to_async<T: SortKey, E: From<Error>>(
         &self,
-        keys: &mut [T],
+        keys: &[T],
         order: Order,
         mut take: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -139,8 +137,7 @@ impl Sorter {
     /// without those of `take`. It takes a little longer, because it waits for the device between
     /// them; phases are timed as with [`Detail::Phases`].
     ///
-    /// The result is in the blocks alone: the slice keeps its keys, in an unspecified order. With
-    /// fewer than two keys nothing runs on the device, and all times are zero.
+    /// With fewer than two keys nothing runs on the device, and all times are zero.
     ///
     /// There is no async version: async code uploads the keys, and awaits
     /// [`PreparedSort::profile_async`](super::PreparedSort::profile_async).
@@ -154,7 +151,7 @@ impl Sorter {
     /// See [`Profile`].
     pub fn profile<T: SortKey, E: From<Error>>(
         &self,
-        keys: &mut [T],
+        keys: &[T],
         order: Order,
         mut take: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<Profile, E> {
@@ -168,8 +165,8 @@ impl Sorter {
     /// equal keys have ascending indices, also in descending order.
     ///
     /// Slices may have up to 2^32 - 1 keys. Beyond [`max_len`](Self::max_len), or if the device
-    /// runs out of memory, chunks are sorted on the device and merged on the host, with a copy of
-    /// the indices in host memory. O(n log n) time. The engine is
+    /// runs out of memory, the keys are partitioned as by [`sort`](Self::sort), with a copy of keys
+    /// and indices and a byte for each key in host memory. O(n log n) time. The engine is
     /// [`Engine::SampleSort`](crate::Engine::SampleSort).
     ///
     /// Device memory: the keys and indices, and scratch memory of 1.15 times both plus 16 MiB.
@@ -570,90 +567,124 @@ impl Sorter {
         if keys.len() < 2 {
             return Ok(());
         }
-        let mut chunks = Chunks::new(keys.len(), self.max_len(T::KEY_TYPE));
-        if let Some(all) = chunks.next().filter(|range| range.len() == keys.len()) {
-            let outcome = self.sort_chunk(keys, order, waiting, None).await;
-            chunks.finish(all, outcome)?;
-            if chunks.next().is_none() {
-                return Ok(());
+        let mut most = AtOnce::new(self.max_len(T::KEY_TYPE));
+        if most.holds(keys.len()) {
+            match self.sort_chunk(keys, order, waiting).await {
+                Ok(()) => return Ok(()),
+                Err(error) => most.shrink(keys.len(), error)?,
             }
         }
-        // Sort the chunks in a copy, so that an error leaves the user's slice unchanged.
-        let mut sorted: Vec<T> = reserved(keys.len())?;
-        sorted.extend_from_slice(keys);
-        while let Some(range) = chunks.next() {
-            let chunk = &mut sorted[range.clone()];
-            let outcome = self.sort_chunk(chunk, order, waiting, None).await;
-            chunks.finish(range, outcome)?;
-        }
-        let mut rest = &mut keys[..];
-        let Ok(()) = merge_runs(&sorted, &chunks.sorted, rank_in(order), |block| {
-            let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
-            to.copy_from_slice(block);
-            rest = after;
-            Ok::<_, Infallible>(())
-        });
-        Ok(())
+        let mut slice = Rewritten {
+            parted: Parted::new(keys, order, most)?,
+            keys,
+            written: 0,
+        };
+        let (keys, written) = (&mut *slice.keys, &mut slice.written);
+        let mut write = |block: &[T]| {
+            copy(block, &mut keys[*written..][..block.len()]);
+            *written += block.len();
+            Ok(())
+        };
+        self.sort_parts(&mut slice.parted, most, waiting, None, &mut write)
+            .await
     }
 
     /// See [`Self::sort_to`].
     async fn sort_to_host<T: SortKey, E: From<Error>>(
         &self,
-        keys: &mut [T],
+        keys: &[T],
         order: Order,
         waiting: Waiting,
         mut profile: Option<&mut Profile>,
-        take: &mut dyn FnMut(&[T]) -> Result<(), E>,
+        take: &mut impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
         if keys.len() < 2 {
             return if keys.is_empty() { Ok(()) } else { take(keys) };
         }
-        let taking = Cell::new(Duration::ZERO);
-        let mut take = |block: &[T]| {
-            let begin = Instant::now();
-            let taken = take(block);
-            taking.set(taking.get() + begin.elapsed());
-            taken
-        };
-        let max_len = self.max_len(T::KEY_TYPE);
-        if keys.len() as u64 <= max_len {
-            match self
-                .start_chunk(keys, order, waiting, profile.is_some())
-                .await
-            {
-                Ok(started) => {
-                    let begin = Instant::now();
-                    let mut take_keys = |bytes: &[u8]| match bytemuck::try_cast_slice(bytes) {
-                        Ok(block) => take(block),
-                        Err(_) => take(&bytemuck::pod_collect_to_vec(bytes)),
-                    };
-                    let size = size_of_val(keys) as u64;
-                    self.transfers(waiting)
-                        .download_blocks((&started.sort.keys, 0), size, &mut take_keys)
-                        .await?;
-                    let downloading = begin.elapsed().saturating_sub(taking.get());
-                    self.end_chunk(started, profile, downloading);
-                    return Ok(());
-                }
-                // Sort them in chunks.
-                Err(Error::OutOfMemory { .. }) if keys.len() > SMALLEST_CHUNK => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let mut chunks = Chunks::new(keys.len(), max_len.min(LONGEST_RUN / T::KEY_TYPE.bytes()));
-        while let Some(range) = chunks.next() {
-            let chunk = &mut keys[range.clone()];
-            let outcome = self
-                .sort_chunk(chunk, order, waiting, profile.as_deref_mut())
-                .await;
-            chunks.finish(range, outcome)?;
+        let mut most = AtOnce::new(self.max_len(T::KEY_TYPE));
+        let whole = (keys, order);
+        if (self.sort_once(whole, &mut most, waiting, profile.as_deref_mut(), take)).await? {
+            return Ok(());
         }
         let begin = Instant::now();
-        let merged = merge_runs(keys, &chunks.sorted, rank_in(order), take);
-        if let Some(profile) = profile {
-            profile.merge += begin.elapsed().saturating_sub(taking.get());
+        let mut parted = Parted::new(keys, order, most)?;
+        if let Some(profile) = profile.as_deref_mut() {
+            profile.partition += begin.elapsed();
         }
-        merged
+        self.sort_parts(&mut parted, most, waiting, profile, take)
+            .await
+    }
+
+    /// Sorts the ranges of keys one after another, and passes on what is sorted. A range that is
+    /// too long for the device is partitioned in turn.
+    async fn sort_parts<T: SortKey, E: From<Error>>(
+        &self,
+        first: &mut Parted<T>,
+        mut most: AtOnce,
+        waiting: Waiting,
+        mut profile: Option<&mut Profile>,
+        take: &mut impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut finer: Vec<Parted<T>> = Vec::new();
+        loop {
+            let parted = finer.last_mut().unwrap_or(first);
+            let Some(part) = parted.parts.next() else {
+                if finer.pop().is_none() {
+                    return Ok(());
+                }
+                continue;
+            };
+            let (keys, order) = (&parted.keys[part.range], parted.order);
+            if !part.sorts {
+                keys.chunks(BLOCK / size_of::<T>())
+                    .try_for_each(&mut *take)?;
+                continue;
+            }
+            let range = (keys, order);
+            if (self.sort_once(range, &mut most, waiting, profile.as_deref_mut(), take)).await? {
+                continue;
+            }
+            let begin = Instant::now();
+            let parted = Parted::new(keys, order, most)?;
+            if let Some(profile) = profile.as_deref_mut() {
+                profile.partition += begin.elapsed();
+            }
+            finer.push(parted);
+        }
+    }
+
+    /// Sorts keys on the device at once, and passes on the result. Returns false if they are too
+    /// many for that: more than `most`, or than the device has memory for.
+    async fn sort_once<T: SortKey, E: From<Error>>(
+        &self,
+        (keys, order): (&[T], Order),
+        most: &mut AtOnce,
+        waiting: Waiting,
+        profile: Option<&mut Profile>,
+        take: &mut impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        if !most.holds(keys.len()) {
+            return Ok(false);
+        }
+        let mut nothing_taken = true;
+        let mut take = |block: &[T]| {
+            nothing_taken = false;
+            take(block).map_err(Ended::Take)
+        };
+        let profiled = profile.is_some();
+        let sorted = match self.start_chunk(keys, order, waiting, profiled).await {
+            Ok(started) => self.take_chunk(started, waiting, profile, &mut take).await,
+            Err(error) => Err(Ended::Sort(error)),
+        };
+        match sorted {
+            Ok(()) => Ok(true),
+            Err(Ended::Take(error)) => Err(error),
+            Err(Ended::Sort(error)) if nothing_taken => {
+                most.shrink(keys.len(), error)?;
+                Ok(false)
+            }
+            Err(Ended::Sort(error)) => Err(error.into()),
+        }
     }
 
     async fn argsort_host<T: SortKey>(
@@ -669,29 +700,42 @@ impl Sorter {
         }
         let mut indices: Vec<u32> = zeroed(keys.len())?;
         let most = (self.max_len(T::KEY_TYPE)).min(self.max_len(KeyType::U32));
-        let mut chunks = Chunks::new(keys.len(), most);
-        while let Some(range) = chunks.next() {
-            let chunk = &mut indices[range.clone()];
-            let outcome = self
-                .argsort_chunk(&keys[range.clone()], chunk, order, waiting)
-                .await;
-            chunks.finish(range, outcome)?;
+        let mut most = AtOnce::new(most);
+        if most.holds(keys.len()) {
+            match self.argsort_chunk(keys, &mut indices, order, waiting).await {
+                Ok(()) => return Ok(indices),
+                Err(error) => most.shrink(keys.len(), error)?,
+            }
         }
-        if chunks.sorted.len() > 1 {
-            // Add the offsets after all chunks: one that runs out of memory is split and sorted
-            // again.
-            for run in &chunks.sorted {
-                for index in &mut indices[run.clone()] {
-                    *index += run.start as u32;
+        let mut rest = &mut indices[..];
+        let mut levels = vec![Numbered::new(keys, None, order, most)?];
+        while let Some(Numbered { parted, numbers }) = levels.last_mut() {
+            let Some(part) = parted.parts.next() else {
+                levels.pop();
+                continue;
+            };
+            let (keys, numbers) = (&parted.keys[part.range.clone()], &numbers[part.range]);
+            if !part.sorts {
+                // Equal keys: their indices are in order already.
+                let (to, after) = std::mem::take(&mut rest).split_at_mut(keys.len());
+                copy(numbers, to);
+                rest = after;
+                continue;
+            }
+            if most.holds(keys.len()) {
+                let mut sorted: Vec<u32> = zeroed(keys.len())?;
+                match self.argsort_chunk(keys, &mut sorted, order, waiting).await {
+                    Ok(()) => {
+                        let (to, after) = std::mem::take(&mut rest).split_at_mut(keys.len());
+                        gather(numbers, &sorted, to);
+                        rest = after;
+                        continue;
+                    }
+                    Err(error) => most.shrink(keys.len(), error)?,
                 }
             }
-            let mut merged = reserved(keys.len())?;
-            let rank = |&index: &u32| keys[index as usize].rank(order);
-            let Ok(()) = merge_runs(&indices, &chunks.sorted, rank, |block| {
-                merged.extend_from_slice(block);
-                Ok::<_, Infallible>(())
-            });
-            return Ok(merged);
+            let finer = Numbered::new(keys, Some(numbers), order, most)?;
+            levels.push(finer);
         }
         Ok(indices)
     }
@@ -728,17 +772,13 @@ impl Sorter {
         keys: &mut [T],
         order: Order,
         waiting: Waiting,
-        profile: Option<&mut Profile>,
     ) -> Result<(), Error> {
-        let started = self
-            .start_chunk(keys, order, waiting, profile.is_some())
-            .await?;
-        let begin = Instant::now();
+        let started = self.start_chunk(keys, order, waiting, false).await?;
         let sorted = bytemuck::cast_slice_mut(keys);
         self.transfers(waiting)
             .download((&started.sort.keys, 0), sorted)
             .await?;
-        self.end_chunk(started, profile, begin.elapsed());
+        self.keep(started.sort);
         Ok(())
     }
 
@@ -771,28 +811,62 @@ impl Sorter {
             sort.sort.0.submit()?;
             None
         };
-        Ok(Started { sort, profile })
+        Ok(Started {
+            sort,
+            bytes: size_of_val(keys) as u64,
+            profile,
+        })
     }
 
-    /// Keeps the sort of a chunk for the next one.
-    fn end_chunk(&self, chunk: Started, profile: Option<&mut Profile>, downloading: Duration) {
+    /// Passes on the keys of a chunk whose sort is submitted.
+    async fn take_chunk<T: SortKey, E: From<Error>>(
+        &self,
+        chunk: Started,
+        waiting: Waiting,
+        profile: Option<&mut Profile>,
+        take: &mut impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let begin = Instant::now();
+        let mut taking = Duration::ZERO;
+        let mut take_bytes = |bytes: &[u8]| {
+            let begin = Instant::now();
+            let taken = match bytemuck::try_cast_slice(bytes) {
+                Ok(block) => take(block),
+                Err(_) => take(&bytemuck::pod_collect_to_vec(bytes)),
+            };
+            taking += begin.elapsed();
+            taken
+        };
+        let from = (&chunk.sort.keys, 0);
+        self.transfers(waiting)
+            .download_blocks(from, chunk.bytes, &mut take_bytes)
+            .await?;
         if let (Some(profile), Some(mut of_chunk)) = (profile, chunk.profile) {
-            of_chunk.download = downloading;
+            of_chunk.download = begin.elapsed().saturating_sub(taking);
             profile.add(&of_chunk);
         }
         self.keep(chunk.sort);
+        Ok(())
+    }
+}
+
+/// Why a sort to a closure ended.
+enum Ended<E> {
+    Sort(Error),
+    Take(E),
+}
+
+impl<E> From<Error> for Ended<E> {
+    fn from(error: Error) -> Self {
+        Self::Sort(error)
     }
 }
 
 /// A chunk whose sort is submitted.
 struct Started {
     sort: SliceSort,
+    bytes: u64,
     profile: Option<Profile>,
-}
-
-/// Compares keys by integers that have the same order.
-fn rank_in<T: SortKey>(order: Order) -> impl Fn(&T) -> u64 + Sync {
-    move |&key| key.rank(order)
 }
 
 /// An empty vector with room for `len` items.
@@ -806,52 +880,99 @@ fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
-/// Cuts a slice into chunks, as long as the device allows. Halves their length if its memory runs
-/// out.
-struct Chunks {
-    len: usize,
-    chunk: usize,
-    start: usize,
-    sorted: Vec<Range<usize>>,
+/// Keys of a slice, partitioned. What is sorted of its parts, in their order, is the sorted slice.
+struct Parted<T> {
+    order: Order,
+    ranges: Ranges,
+    keys: Vec<T>,
+    /// What is not sorted yet.
+    parts: std::vec::IntoIter<Part>,
 }
 
-impl Chunks {
-    fn new(len: usize, most: u64) -> Self {
-        Self {
-            len,
-            chunk: len.min(usize::try_from(most).unwrap_or(usize::MAX)),
-            start: 0,
-            sorted: Vec::new(),
-        }
-    }
-
-    /// The next chunk, or `None` if all of the slice is sorted.
-    fn next(&self) -> Option<Range<usize>> {
-        let end = self.len.min(self.start + self.chunk);
-        (self.start < end).then_some(self.start..end)
-    }
-
-    /// Ends a chunk with the outcome of its sort. If it ran out of device memory, the next chunk is
-    /// shorter and has the same start.
-    fn finish(&mut self, range: Range<usize>, outcome: Result<(), Error>) -> Result<(), Error> {
-        match outcome {
-            Ok(()) => {
-                self.start = range.end;
-                self.sorted.push(range);
-                Ok(())
-            }
-            Err(Error::OutOfMemory { .. }) if self.chunk > SMALLEST_CHUNK => {
-                self.chunk = self.chunk.div_ceil(2);
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
+impl<T: SortKey> Parted<T> {
+    fn new(keys: &[T], order: Order, most: AtOnce) -> Result<Self, Error> {
+        let ranges = Ranges::of(keys, order, most.ranges(keys.len()), Vec::new())?;
+        let mut parted = zeroed(keys.len())?;
+        ranges.scatter(keys, &mut parted);
+        let parts: Vec<Part> = ranges.parts().collect();
+        Ok(Self {
+            order,
+            ranges,
+            keys: parted,
+            parts: parts.into_iter(),
+        })
     }
 }
 
-/// Bytes of a chunk of several: longer ones take more memory on the device, and shorter ones take
-/// longer to merge.
-const LONGEST_RUN: u64 = 512 << 20;
+/// Keys of a slice, partitioned, and the index that each has in the slice of the user.
+struct Numbered<T> {
+    parted: Parted<T>,
+    numbers: Vec<u32>,
+}
+
+impl<T: SortKey> Numbered<T> {
+    /// `of` are the indices of the keys, if they are not those of the slice.
+    fn new(keys: &[T], of: Option<&[u32]>, order: Order, most: AtOnce) -> Result<Self, Error> {
+        let parted = Parted::new(keys, order, most)?;
+        let mut numbers = zeroed(keys.len())?;
+        parted.ranges.scatter_indices(&mut numbers);
+        if let Some(of) = of {
+            let here = std::mem::replace(&mut numbers, zeroed(keys.len())?);
+            gather(of, &here, &mut numbers);
+        }
+        Ok(Self { parted, numbers })
+    }
+}
+
+/// A slice that its sorted keys are being written to. It gets back what it had if it is dropped
+/// before they are complete: after an error, and with a future.
+struct Rewritten<'a, T: SortKey> {
+    parted: Parted<T>,
+    keys: &'a mut [T],
+    written: usize,
+}
+
+impl<T: SortKey> Drop for Rewritten<'_, T> {
+    fn drop(&mut self) {
+        if self.written < self.keys.len() {
+            let Parted { ranges, keys, .. } = &mut self.parted;
+            ranges.restore(keys, self.keys);
+        }
+    }
+}
+
+/// The most keys that are sorted at once.
+#[derive(Clone, Copy)]
+struct AtOnce(usize);
+
+impl AtOnce {
+    fn new(most: u64) -> Self {
+        Self(usize::try_from(most).unwrap_or(usize::MAX))
+    }
+
+    const fn holds(self, len: usize) -> bool {
+        len <= self.0
+    }
+
+    /// Half of the keys that the device had no memory for. Any other error is returned.
+    fn shrink(&mut self, len: usize, error: Error) -> Result<(), Error> {
+        match error {
+            Error::OutOfMemory { .. } if len > SMALLEST_CHUNK => {
+                self.0 = len.div_ceil(2);
+                Ok(())
+            }
+            error => Err(error),
+        }
+    }
+
+    /// The ranges to partition more keys into: some will have more than their share.
+    const fn ranges(self, len: usize) -> usize {
+        (len / (self.0 / 4 * 3 + 1)) + 1
+    }
+}
+
+/// Bytes of a block of equal keys, as those of downloads.
+const BLOCK: usize = 16 << 20;
 
 /// The length in keys at which to give up: without memory for that, a device has none at all.
 const SMALLEST_CHUNK: usize = 1 << 16;

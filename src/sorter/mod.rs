@@ -7,7 +7,10 @@ mod host;
 mod is_sorted;
 mod job;
 mod kept;
+#[cfg(not(target_arch = "wasm32"))]
+mod multi;
 mod prepared;
+mod ranges;
 mod top_k;
 mod transfers;
 mod warm_up;
@@ -15,6 +18,8 @@ mod warm_up;
 pub use compact::CompactJob;
 pub use histogram::HistogramJob;
 pub use job::{Keys, Payload, Runs, Scratch, SortJob};
+#[cfg(not(target_arch = "wasm32"))]
+pub use multi::MultiSorter;
 pub use prepared::PreparedSort;
 pub use top_k::TopKJob;
 

@@ -469,9 +469,9 @@ fn check_small<T: SortKey>(gpu: &Gpu) {
         let mut indices: Vec<u32> = (0..len as u32).collect();
         indices.sort_by_key(|&i| keys[i as usize].rank(order));
         assert!(sorter.argsort(&keys, order).unwrap() == indices, "{what}");
-        let (mut taken, mut given) = (Vec::new(), keys.clone());
+        let mut taken = Vec::new();
         sorter
-            .sort_to(&mut given, order, |block| {
+            .sort_to(&keys, order, |block| {
                 taken.extend_from_slice(block);
                 Ok::<_, Error>(())
             })

@@ -1,10 +1,13 @@
 //! Slices and buffers that are larger than a binding of the device.
 
 use crate::device::{check_sort, gpu, is_loss, own_device, random};
+use std::pin::Pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
 use wgpu_bcfsort::{Detail, Error, KeyType, Keys, Options, Order, SortJob, Sorter};
 
 #[test]
-fn slices_larger_than_the_device_are_sorted_in_chunks() {
+fn slices_larger_than_the_device_are_sorted_in_ranges() {
     let Some(gpu) = gpu() else { return };
     let (device, queue) = own_device(gpu, |limits| {
         limits.max_storage_buffer_binding_size = 16 << 20;
@@ -12,30 +15,52 @@ fn slices_larger_than_the_device_are_sorted_in_chunks() {
     let sorter = Sorter::new(&device, &queue, Options::default()).unwrap();
     assert_eq!(sorter.max_len(KeyType::U32), 4 << 20);
     assert_eq!(sorter.max_len(KeyType::F64), 2 << 20);
-    // Two chunks, the last one of one key; and three.
+    // One key more than fits; and keys of which most are equal.
     check_sort(
         &sorter,
         &random::<f64>((2 << 20) + 1, 8),
         Order::Descending,
-        "two chunks",
+        "one key too many",
     );
     if gpu.runs_all_cases() {
-        check_sort(
-            &sorter,
-            &random::<u32>((8 << 20) + 77, 7),
-            Order::Ascending,
-            "three chunks",
-        );
+        let mut keys = random::<u32>((8 << 20) + 77, 7);
+        check_sort(&sorter, &keys, Order::Ascending, "two times too many");
+        keys[100..7 << 20].fill(1 << 31);
+        check_sort(&sorter, &keys, Order::Ascending, "most of them equal");
     }
 
-    // If the device is lost, the slice is unchanged.
+    // If its future is dropped, the slice is unchanged: also when a range has been written to it.
     let keys = random::<u32>((4 << 20) + 1, 9);
+    let mut dropped = keys.clone();
+    let mut polled = 0;
+    loop {
+        let mut sort = Box::pin(sorter.sort_async(&mut dropped, Order::Ascending));
+        let is_done = poll_times(sort.as_mut(), polled);
+        drop(sort);
+        if is_done {
+            break;
+        }
+        assert!(dropped == keys, "dropped when polled {polled} times");
+        polled = (polled + 1) * 2;
+    }
+    assert!(dropped.is_sorted());
+
+    // If the device is lost, too.
     let mut lost = keys.clone();
     device.destroy();
     assert!(is_loss(
         &sorter.sort(&mut lost, Order::Ascending).unwrap_err()
     ));
     assert!(lost == keys, "the slice was touched");
+}
+
+/// Whether a future is ready when it is polled so many times.
+fn poll_times(mut future: Pin<&mut impl Future>, times: usize) -> bool {
+    (0..times).any(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        let mut context = Context::from_waker(Waker::noop());
+        future.as_mut().poll(&mut context).is_ready()
+    })
 }
 
 #[test]

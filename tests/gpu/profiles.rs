@@ -45,7 +45,7 @@ fn a_profile_of_no_key_or_one_has_no_times() {
     let sorter = default_sorter(gpu);
     for keys in [&[][..], &[7_u32]] {
         let mut taken = Vec::new();
-        let profile = sorter.profile(&mut keys.to_vec(), Order::Ascending, |block| {
+        let profile = sorter.profile(keys, Order::Ascending, |block| {
             taken.extend_from_slice(block);
             Ok::<_, Error>(())
         });

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::LazyLock;
+use std::sync::{Mutex, PoisonError};
 use wgpu_bcfsort::wgpu::{Adapter, AdapterInfo, DeviceType};
 
 /// The variable of the device to take where a program or a call names none.
@@ -181,12 +181,29 @@ fn listed(names: &[String]) -> String {
     numbered.join(", ")
 }
 
-/// The adapters of the machine, best first. The drivers are asked once, since some take a second to
-/// answer.
+/// The adapters of the machine, best first. The drivers are asked once in a process, since some take
+/// a second to answer. A process that is forked asks again: it cannot use what its parent has.
 #[must_use]
 pub fn adapters() -> &'static [Adapter] {
-    static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(wgpu_bcfsort::adapters);
-    &ADAPTERS
+    static ADAPTERS: Mutex<Option<(u32, &[Adapter])>> = Mutex::new(None);
+
+    let mut listed = ADAPTERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    match *listed {
+        Some((of, adapters)) if of == process => adapters,
+        _ => {
+            // (What drivers made for a parent is not freed here.)
+            let adapters: &'static [Adapter] = wgpu_bcfsort::adapters().leak();
+            *listed = Some((process, adapters));
+            adapters
+        }
+    }
+}
+
+/// The number of devices that sorters of this process have open: those that were opened for them.
+#[must_use]
+pub fn opened() -> usize {
+    crate::opened::count()
 }
 
 /// Whether the environment asks for a GPU.

@@ -31,14 +31,14 @@
 pub mod cpu;
 pub mod device;
 pub mod model;
-mod multi;
+mod opened;
 mod permute;
 mod sorter;
 
 pub use device::{Device, NoDevice};
 pub use model::Work;
-pub use multi::MultiSorter;
-pub use sorter::{AutoSorter, Choice, OnError, Place};
+pub use sorter::{AutoSorter, Choice, OnError, Place, Warning};
+pub use wgpu_bcfsort::MultiSorter;
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,13 @@ pub enum Error {
     /// A sort failed on the GPU, and may not be done on the CPU.
     #[error(transparent)]
     Sort(#[from] wgpu_bcfsort::Error),
+    /// The process was forked from the one that has opened the GPU: what Vulkan's and Metal's
+    /// drivers keep does not survive this.
+    #[error(
+        "the GPU was opened before this process was forked: start processes by the method 'spawn' \
+         or 'forkserver'"
+    )]
+    Forked,
     /// The GPU failed before, and the CPU may not replace it.
     #[error("{0}")]
     Failed(String),

@@ -50,6 +50,8 @@ pub struct Call {
     pub key_bytes: u64,
     /// The threads that sort on the CPU, and copy to and from the GPU.
     pub threads: usize,
+    /// Seconds that the CPU takes, if the caller has a sort of its own for it.
+    pub cpu: Option<f64>,
 }
 
 /// Seconds that a call takes.
@@ -117,6 +119,7 @@ impl Call {
             len,
             key_bytes: key.bytes(),
             threads: *THREADS.get_or_init(rayon::current_num_threads),
+            cpu: None,
         }
     }
 
@@ -126,7 +129,8 @@ impl Call {
     ///
     /// ```
     /// use bcfsort_auto::model::{Call, Gpu, Work};
-    /// let call = |len| Call { work: Work::Sort, len, key_bytes: 4, threads: 4 };
+    /// use wgpu_bcfsort::KeyType;
+    /// let call = |len| Call { threads: 4, ..Call::new(len, KeyType::U32, Work::Sort) };
     /// let few = call(1000).estimate(Gpu::Open);
     /// assert!(few.cpu < few.gpu);
     /// let many = call(1 << 28).estimate(Gpu::Closed);
@@ -143,6 +147,7 @@ impl Call {
         let sharing = if self.threads > 1 { c.sharing } else { 0.0 };
         let many = sharing + len * c.many[work][width] / threads;
         let cpu = if len < MANY { few } else { few.min(many) };
+        let cpu = self.cpu.unwrap_or(cpu);
 
         let open = match gpu {
             Gpu::Closed => c.open,
@@ -175,6 +180,7 @@ mod tests {
             len,
             key_bytes,
             threads,
+            cpu: None,
         }
     }
 

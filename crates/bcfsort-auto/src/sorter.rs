@@ -1,16 +1,15 @@
 //! The sorter that chooses.
 
-use crate::device::{Device, NoDevice, adapters, describe, is_software};
+use crate::device::{Device, NoDevice, adapters, is_software};
 use crate::model::{Call, Estimate, Gpu, Work};
-use crate::multi::MultiSorter;
+use crate::opened::{self, Opened, named};
 use crate::permute::permute;
 use crate::{Error, cpu};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wgpu_bcfsort::wgpu::Adapter;
-use wgpu_bcfsort::{KeyType, Options, Order, SortKey, Sorter};
+use wgpu_bcfsort::{KeyType, MultiSorter, Order, SortKey, Sorter};
 
 /// What is done if a GPU fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,11 +55,31 @@ pub enum Place {
     CpuAfterFailure,
 }
 
+/// What a caller may want to know of a sort that succeeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// `auto` would have used a GPU, and the machine has none: the CPU sorts.
+    NoAdapter,
+    /// A GPU failed, as it says: the CPU sorts.
+    Failed(String),
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoAdapter => write!(f, "sorting on the CPU: {}", NoDevice::None),
+            Self::Failed(why) => write!(f, "sorting on the CPU: {why}"),
+        }
+    }
+}
+
 /// Sorts each call on the device that takes the least time for it.
 ///
 /// Made for a device: [`Device::Auto`] chooses between the best GPU and the CPU by a [model of
 /// both](crate::model), others sort where they say. No GPU is listed or opened before a call needs
-/// it. All results have the same bits on all devices. Clones share what is open.
+/// it. All results have the same bits on all devices. All sorters of the same adapters in a process
+/// share what is open, until the last of them is dropped.
 ///
 /// A GPU that `auto` has not opened yet is opened by the call that it saves more time for than its
 /// start takes, or as soon as many calls together would have saved that.
@@ -87,9 +106,9 @@ pub struct AutoSorter {
 
 struct Shared {
     state: Mutex<State>,
-    warn: Box<dyn Fn(&str) + Send + Sync>,
-    /// Whether a failure was told.
-    warned: AtomicBool,
+    warn: Box<dyn Fn(&Warning) + Send + Sync>,
+    /// Whether it was told that there is no adapter, and that one failed.
+    warned: [AtomicBool; 2],
 }
 
 enum State {
@@ -99,11 +118,29 @@ enum State {
         chosen: Option<Vec<Adapter>>,
         missed: f64,
     },
-    Open(Opened),
+    Open(Arc<Opened>),
     /// There is no adapter.
     None,
     /// The GPU cannot be used any more, and why.
     Failed(String),
+}
+
+impl Shared {
+    fn new(state: State, warn: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
+        Self {
+            state: Mutex::new(state),
+            warn: Box::new(warn),
+            warned: [false, false].map(AtomicBool::new),
+        }
+    }
+
+    /// Tells a kind of warning once.
+    fn warn(&self, warning: &Warning) {
+        let kind = usize::from(matches!(warning, Warning::Failed(_)));
+        if !self.warned[kind].swap(true, Relaxed) {
+            (self.warn)(warning);
+        }
+    }
 }
 
 impl State {
@@ -115,81 +152,30 @@ impl State {
         }
     }
 
+    /// Takes the best adapter if another sorter has opened it.
+    fn see_what_is_open(&mut self) {
+        let Self::Closed { chosen, .. } = self else {
+            return;
+        };
+        // (Adapters that are open are listed already.)
+        let opened = match chosen {
+            Some(chosen) => Opened::already(chosen),
+            None if opened::any() => adapters().get(..1).and_then(Opened::already),
+            None => None,
+        };
+        if let Some(opened) = opened {
+            *self = Self::Open(opened);
+        }
+    }
+
     /// The name of the adapter if it is software.
     fn software(&self) -> Option<String> {
         let info = match self {
             Self::Closed { chosen, .. } => chosen.as_ref()?.first()?.get_info(),
-            Self::Open(Opened::One(one)) => one.sorter.device().adapter_info(),
+            Self::Open(opened) => opened.first().device().adapter_info(),
             _ => return None,
         };
         is_software(&info).then_some(info.name)
-    }
-}
-
-/// What is open.
-#[derive(Clone)]
-enum Opened {
-    One(Arc<One>),
-    Several(Arc<MultiSorter>),
-}
-
-/// One GPU.
-struct One {
-    sorter: Sorter,
-    /// For what is too long for one sort on it.
-    long: OnceLock<MultiSorter>,
-}
-
-impl One {
-    fn new(sorter: Sorter) -> Self {
-        let long = OnceLock::new();
-        Self { sorter, long }
-    }
-
-    /// What sorts more keys than one sort on the device can have.
-    fn long<T: SortKey>(&self, keys: &[T]) -> Result<Option<&MultiSorter>, wgpu_bcfsort::Error> {
-        if keys.len() as u64 <= self.sorter.max_len(T::KEY_TYPE) {
-            return Ok(None);
-        }
-        if self.long.get().is_none() {
-            let long = MultiSorter::on_device_of(&self.sorter, &Options::default())?;
-            // (Another thread may have been faster.)
-            let _ = self.long.set(long);
-        }
-        Ok(self.long.get())
-    }
-}
-
-impl Opened {
-    fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), wgpu_bcfsort::Error> {
-        match self {
-            Self::One(one) => match one.long(keys)? {
-                Some(long) => long.sort(keys, order),
-                None => one.sorter.sort(keys, order),
-            },
-            Self::Several(sorter) => sorter.sort(keys, order),
-        }
-    }
-
-    fn argsort<T: SortKey>(
-        &self,
-        keys: &[T],
-        order: Order,
-    ) -> Result<Vec<u32>, wgpu_bcfsort::Error> {
-        match self {
-            Self::One(one) => match one.long(keys)? {
-                Some(long) => long.argsort(keys, order),
-                None => one.sorter.argsort(keys, order),
-            },
-            Self::Several(sorter) => sorter.argsort(keys, order),
-        }
-    }
-
-    fn name(&self) -> String {
-        match self {
-            Self::One(one) => describe(&one.sorter.device().adapter_info()),
-            Self::Several(_) => "all GPUs".to_owned(),
-        }
     }
 }
 
@@ -255,18 +241,17 @@ impl AutoSorter {
     /// ```
     #[must_use]
     pub fn of_sorter(sorter: Sorter) -> Self {
-        let state = State::Open(Opened::One(Arc::new(One::new(sorter))));
+        let state = State::Open(Opened::of_sorter(sorter));
         Self::of(Device::Gpu, state)
     }
 
     fn of(device: Device, state: State) -> Self {
-        let warn = |message: &str| log::warn!("{message}");
+        let warn = |warning: &Warning| match warning {
+            Warning::NoAdapter => log::info!("{warning}"),
+            Warning::Failed(_) => log::warn!("{warning}"),
+        };
         Self {
-            shared: Arc::new(Shared {
-                state: Mutex::new(state),
-                warn: Box::new(warn),
-                warned: AtomicBool::new(false),
-            }),
+            shared: Arc::new(Shared::new(state, warn)),
             device,
             on_error: OnError::default(),
         }
@@ -299,19 +284,14 @@ impl AutoSorter {
         Self { on_error, ..self }
     }
 
-    /// Where warnings go, in place of the log. Clones that were made before are not concerned, and
-    /// share nothing with this one.
+    /// Where warnings go, each once, in place of the log. Clones that were made before are not
+    /// concerned.
     #[must_use]
-    pub fn warn_by(self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn warn_by(self, warn: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
         let state = std::mem::replace(&mut *self.state(), State::closed(None));
         Self {
-            shared: Arc::new(Shared {
-                state: Mutex::new(state),
-                warn: Box::new(warn),
-                warned: AtomicBool::new(false),
-            }),
-            device: self.device,
-            on_error: self.on_error,
+            shared: Arc::new(Shared::new(state, warn)),
+            ..self
         }
     }
 
@@ -328,8 +308,17 @@ impl AutoSorter {
     /// [`Error::Failed`], if the GPU would be chosen, but has failed, and the CPU may not replace
     /// it ([`OnError::Fail`]).
     pub fn choose(&self, len: u64, key: KeyType, work: Work) -> Result<Choice, Error> {
+        self.choose_call(&Call::new(len, key, work))
+    }
+
+    /// As [`choose`](Self::choose), of a call that is described as a whole.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`choose`](Self::choose).
+    pub fn choose_call(&self, call: &Call) -> Result<Choice, Error> {
         let mut state = self.state();
-        self.choose_in(&mut state, &Call::new(len, key, work))
+        self.choose_in(&mut state, call)
     }
 
     fn choose_in(&self, state: &mut State, call: &Call) -> Result<Choice, Error> {
@@ -341,6 +330,7 @@ impl AutoSorter {
         let estimate = match &self.device {
             Device::Cpu => return Ok(cpu("the device is cpu", None)),
             Device::Auto => {
+                state.see_what_is_open();
                 let open = call.estimate(Gpu::Open);
                 let (estimate, missed) = match state {
                     State::Closed { missed, .. } => (call.estimate(Gpu::Closed), *missed),
@@ -398,17 +388,36 @@ impl AutoSorter {
     /// # Errors
     ///
     /// [`Error::Sort`], if a GPU fails and may not be replaced ([`OnError::Fail`]). The slice is
-    /// unchanged then; if several GPUs sorted it, or it was too long for one sort on one, it has
-    /// the same keys in any order.
+    /// unchanged then.
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
+        self.sort_placed(keys, order).map(drop)
+    }
+
+    /// As [`sort`](Self::sort), and returns where it was done.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort`](Self::sort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bcfsort_auto::{AutoSorter, Device, Place};
+    /// use wgpu_bcfsort::Order;
+    /// # fn main() -> Result<(), bcfsort_auto::Error> {
+    /// let sorter = AutoSorter::new(Device::Cpu)?;
+    /// assert_eq!(sorter.sort_placed(&mut [3_u32, 1, 2], Order::Ascending)?, Place::Cpu);
+    /// # Ok(()) }
+    /// ```
+    pub fn sort_placed<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<Place, Error> {
         let call = Call::new(keys.len() as u64, T::KEY_TYPE, Work::Sort);
-        self.run(
+        let ((), place) = self.run(
             &call,
             keys,
             |gpu, keys| gpu.sort(keys, order),
             |keys| cpu::sort(keys, order),
         )?;
-        Ok(())
+        Ok(place)
     }
 
     /// Sorts keys, and passes them to `take`, in order, in blocks. Afterwards the slice has the
@@ -441,11 +450,7 @@ impl AutoSorter {
             &call,
             (&mut *keys, &mut taken),
             |gpu, (keys, taken)| {
-                let one = match gpu {
-                    Opened::One(one) if one.long(keys)?.is_none() => one,
-                    long => return long.sort(keys, order),
-                };
-                let sorted = one.sorter.sort_to(keys, order, |block| {
+                let sorted = gpu.sort_to(keys, order, |block| {
                     take(block).map_err(End::Take)?;
                     **taken += block.len();
                     Ok(())
@@ -632,37 +637,77 @@ impl AutoSorter {
         Ok((unique, counts))
     }
 
+    /// Works on the GPUs, if they are chosen for a call. Returns `None` if the CPU is to do it, also
+    /// after a failure of the GPUs.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort`](Self::sort), with the errors of `work` as those of a GPU.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bcfsort_auto::model::Call;
+    /// use bcfsort_auto::{AutoSorter, Device, Work};
+    /// use wgpu_bcfsort::{KeyType, Order};
+    /// # fn main() -> Result<(), bcfsort_auto::Error> {
+    /// let sorter = AutoSorter::new(Device::Auto)?;
+    /// let mut keys = vec![3_u32, 1, 2];
+    /// // (What this caller has for the CPU takes a second.)
+    /// let call = Call { cpu: Some(1.0), ..Call::new(3, KeyType::U32, Work::Sort) };
+    /// if sorter.on_gpus(&call, |gpus| gpus.sort(&mut keys, Order::Ascending))?.is_none() {
+    ///     keys.sort();
+    /// }
+    /// assert_eq!(keys, [1, 2, 3]);
+    /// # Ok(()) }
+    /// ```
+    pub fn on_gpus<R>(
+        &self,
+        call: &Call,
+        work: impl FnOnce(&MultiSorter) -> Result<R, wgpu_bcfsort::Error>,
+    ) -> Result<Option<R>, Error> {
+        let worked = |opened: &Opened| Ok(work(opened.sorter()?)?);
+        let Ok(opened) = self.opened(call)? else {
+            return Ok(None);
+        };
+        match worked(&opened) {
+            Ok(result) => Ok(Some(result)),
+            Err(error) => self.failed(opened.name(), error).map(|()| None),
+        }
+    }
+
     /// Works on the GPU if it is chosen, and else, or if it fails and may, on the CPU.
     fn run<C, R>(
         &self,
         call: &Call,
         mut on: C,
-        gpu: impl FnOnce(&Opened, &mut C) -> Result<R, wgpu_bcfsort::Error>,
+        gpu: impl FnOnce(&MultiSorter, &mut C) -> Result<R, wgpu_bcfsort::Error>,
         cpu: impl FnOnce(&mut C) -> R,
     ) -> Result<(R, Place), Error> {
         let opened = match self.opened(call)? {
             Ok(opened) => opened,
             Err(place) => return Ok((cpu(&mut on), place)),
         };
-        match gpu(&opened, &mut on) {
-            Ok(result) => Ok((result, Place::Gpu(opened.name()))),
+        let sorted = opened.sorter().and_then(|gpus| Ok(gpu(gpus, &mut on)?));
+        match sorted {
+            Ok(result) => Ok((result, Place::Gpu(opened.name().to_owned()))),
             Err(error) => {
-                self.failed(&opened.name(), error)?;
+                self.failed(opened.name(), error)?;
                 Ok((cpu(&mut on), Place::CpuAfterFailure))
             }
         }
     }
 
     /// The GPU for a call, opened if need be, or why the CPU is to sort.
-    fn opened(&self, call: &Call) -> Result<Result<Opened, Place>, Error> {
+    fn opened(&self, call: &Call) -> Result<Result<Arc<Opened>, Place>, Error> {
         let mut state = self.state();
         let choice = self.choose_in(&mut state, call)?;
-        let (opening, name) = match &mut *state {
+        let chosen = match &mut *state {
             State::Open(opened) if choice.on_gpu => return Ok(Ok(opened.clone())),
             State::Closed {
                 chosen: Some(chosen),
                 ..
-            } if choice.on_gpu => (open(chosen), named(chosen)),
+            } if choice.on_gpu => chosen.clone(),
             State::Closed { missed, .. } => {
                 if let Some(estimate) = choice.estimate {
                     let open = call.estimate(Gpu::Open);
@@ -670,37 +715,46 @@ impl AutoSorter {
                 }
                 return Ok(Err(Place::Cpu));
             }
+            // (Without an estimate it was the missing adapter that decided.)
+            State::None if self.device == Device::Auto && choice.estimate.is_none() => {
+                drop(state);
+                self.shared.warn(&Warning::NoAdapter);
+                return Ok(Err(Place::Cpu));
+            }
             _ => return Ok(Err(Place::Cpu)),
         };
-        match opening {
+        // While it opens, other threads can sort on the CPU.
+        drop(state);
+        match Opened::open(&chosen) {
             Ok(opened) => {
-                *state = State::Open(opened.clone());
+                *self.state() = State::Open(opened.clone());
                 Ok(Ok(opened))
             }
             Err(error) => {
+                let name = named(&chosen);
                 if self.on_error == OnError::Cpu {
-                    *state = State::Failed(format!("{name} could not be opened: {error}"));
+                    *self.state() = State::Failed(format!("{name} could not be opened: {error}"));
                 }
-                drop(state);
-                self.failed(&name, error)?;
+                self.failed(&name, error.into())?;
                 Ok(Err(Place::CpuAfterFailure))
             }
         }
     }
 
     /// After a failure of the GPU: whether the CPU may sort, with a warning.
-    fn failed(&self, name: &str, error: wgpu_bcfsort::Error) -> Result<(), Error> {
+    fn failed(&self, name: &str, error: Error) -> Result<(), Error> {
         if self.on_error == OnError::Fail {
-            return Err(error.into());
+            return Err(error);
         }
-        let message = format!("sorting on the CPU: {name}: {error}");
         // After any other error the device can be used again.
-        if matches!(error, wgpu_bcfsort::Error::DeviceLost(_)) {
+        if matches!(
+            error,
+            Error::Forked | Error::Sort(wgpu_bcfsort::Error::DeviceLost(_))
+        ) {
             *self.state() = State::Failed(format!("{name} failed: {error}"));
         }
-        if !self.shared.warned.swap(true, Relaxed) {
-            (self.shared.warn)(&message);
-        }
+        self.shared
+            .warn(&Warning::Failed(format!("{name}: {error}")));
         Ok(())
     }
 
@@ -709,22 +763,4 @@ impl AutoSorter {
         let state = self.shared.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn open(chosen: &[Adapter]) -> Result<Opened, wgpu_bcfsort::Error> {
-    let begin = Instant::now();
-    let opened = match chosen {
-        [one] => {
-            let sorter = Sorter::open(Options::default().adapter(one))?;
-            Opened::One(Arc::new(One::new(sorter)))
-        }
-        several => Opened::Several(Arc::new(MultiSorter::open(several)?)),
-    };
-    log::info!("opened {} in {:?}", named(chosen), begin.elapsed());
-    Ok(opened)
-}
-
-fn named(chosen: &[Adapter]) -> String {
-    let names: Vec<String> = chosen.iter().map(|a| describe(&a.get_info())).collect();
-    names.join(", ")
 }

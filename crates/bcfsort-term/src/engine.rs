@@ -180,10 +180,6 @@ impl Contender {
         if estimate.cpu <= estimate.gpu {
             return Self::cpu_since("too few keys for a GPU");
         }
-        // Parts that the CPU would merge take it longer than to sort them all.
-        if count.saturating_mul(key.bytes()) >= model::AT_ONCE {
-            return Self::cpu_since("more keys than a GPU sorts at once");
-        }
         Self::gpu_or_cpu(adapters().first(), cache.directory(), quiet)
     }
 

@@ -11,8 +11,6 @@ pub struct Timings {
     pub sort: Duration,
     /// Wall-clock time from call to return.
     pub wall: Duration,
-    /// Time to merge chunks.
-    pub merge: Duration,
     /// The GPU's times, by phase.
     profile: Option<Profile>,
 }
@@ -30,7 +28,6 @@ impl Timings {
         Self {
             sort: profile.total,
             wall,
-            merge: profile.merge,
             profile: Some(profile),
         }
     }
@@ -39,7 +36,6 @@ impl Timings {
     pub fn add(&mut self, other: &Self) {
         self.sort += other.sort;
         self.wall += other.wall;
-        self.merge += other.merge;
         match (&mut self.profile, &other.profile) {
             (Some(sum), Some(profile)) => sum.add(profile),
             (None, profile) => self.profile.clone_from(profile),
@@ -95,9 +91,9 @@ impl Timings {
         let transfer =
             |of: fn(&Profile) -> Duration| self.profile.as_ref().map_or(Duration::ZERO, of);
         for (what, taken) in [
+            ("partition (CPU)", transfer(|profile| profile.partition)),
             ("upload", transfer(|profile| profile.upload)),
             ("download", transfer(|profile| profile.download)),
-            ("merge of chunks (CPU)", self.merge),
         ] {
             if taken > Duration::ZERO {
                 let _ = writeln!(table, "{what:<43} {:>12}", time(taken));

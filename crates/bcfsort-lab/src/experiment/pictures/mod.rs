@@ -241,15 +241,8 @@ fn auto(rows: &[Auto], device: &str) -> Chart {
     let threads = rows.iter().map(|row| row.threads).max().unwrap_or(1);
     let drawn = |row: &&Auto| row.work == "sort" && row.r#type == "u32" && row.threads == threads;
     let estimate = |row: &Auto| {
-        let (work, key_bytes) = (Work::Sort, KeyType::U32.bytes());
-        let len = row.keys;
-        let call = Call {
-            work,
-            len,
-            key_bytes,
-            threads,
-        };
-        call.estimate(Gpu::Open)
+        let call = Call::new(row.keys, KeyType::U32, Work::Sort);
+        Call { threads, ..call }.estimate(Gpu::Open)
     };
     let points = |y: &dyn Fn(&Auto) -> f64| {
         let point = |row: &Auto| Point::exact(row.keys as f64, y(row));
