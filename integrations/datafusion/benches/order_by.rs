@@ -157,6 +157,7 @@ fn details(plan: &Arc<dyn ExecutionPlan>) -> String {
                     .map_or(0, |value| value.as_usize())
             };
             details += &format!("; {} sorts; {} bits", value("runs"), value("key_bits"));
+            details += &format!("; {} rows decoded", value("decoded_rows"));
             for name in [
                 "encode_time",
                 "gpu_time",

@@ -4,7 +4,7 @@ use crate::gpu::GpuPool;
 use crate::options::BcfsortOptions;
 use crate::sorting::Sorting;
 use arrow::datatypes::DataType;
-use bcfsort_keys::{is_supported, most_bits};
+use bcfsort_keys::{is_exact, is_supported, most_bits};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{Result, Statistics};
@@ -26,8 +26,8 @@ use futures::TryStreamExt;
 use std::fmt;
 use std::sync::Arc;
 
-/// Sorts its input on the GPU, in place of a [`SortExec`], which it stands for in all that looks for
-/// one: `plan.is::<SortExec>()` is true, and a serialised plan has the [`SortExec`].
+/// Sorts its input on the GPU, in place of a [`SortExec`]. Code that looks for a [`SortExec`] finds
+/// it: `plan.is::<SortExec>()` is true, and a serialised plan has the [`SortExec`].
 ///
 /// [`GpuSortRule`](crate::GpuSortRule) makes them. A sort that stays on the CPU is wrapped as well,
 /// so that `EXPLAIN` says why.
@@ -37,6 +37,12 @@ use std::sync::Arc;
 /// merged, as [`SortExec`] does: then the sort is not stable. O(n log n) time. Besides the rows, a
 /// row takes 4 to 16 bytes for the key and 12 for the index. On the device: the keys and indices,
 /// 2.15 times.
+///
+/// Rows that have no other columns than keys, all of fixed width, are freed once they are encoded:
+/// the keys are sorted alone, and the columns are decoded from them.
+///
+/// With a limit of less than a quarter of the rows, those that can be among the first ones are
+/// selected before the sort.
 #[derive(Debug)]
 pub struct GpuSortExec {
     sort: Arc<SortExec>,
@@ -110,9 +116,9 @@ impl GpuSortExec {
             .filter_map(|key| key.expr.data_type(&schema).ok())
             .collect();
         let bits = bits_of_keys(&self.sort);
-        let is_exact = bits <= 128 && !types.iter().any(has_ties);
+        let tells_all = bits <= 128 && types.iter().all(is_exact);
         let types: Vec<String> = types.iter().map(DataType::to_string).collect();
-        let ties = if is_exact { "" } else { ", ties on the CPU" };
+        let ties = if tells_all { "" } else { ", ties on the CPU" };
         let s = if bits == 1 { "" } else { "s" };
         format!(
             "keys=[{}], at most {} bit{s}{ties}",
@@ -132,20 +138,6 @@ pub(crate) fn bits_of_keys(sort: &SortExec) -> u32 {
         Err(_) => 0,
     };
     sort.expr().iter().map(bits).sum()
-}
-
-/// Whether rows of different values may have equal keys.
-fn has_ties(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::FixedSizeBinary(bytes) => *bytes > 8,
-        DataType::Utf8
-        | DataType::LargeUtf8
-        | DataType::Utf8View
-        | DataType::Binary
-        | DataType::LargeBinary
-        | DataType::BinaryView => true,
-        _ => false,
-    }
 }
 
 /// Why a sort cannot be done on the GPU, or need not be done.

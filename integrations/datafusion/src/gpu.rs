@@ -3,7 +3,7 @@
 use crate::options::BcfsortOptions;
 use bcfsort_auto::model::{Call, Gpu};
 use bcfsort_auto::{AutoSorter, Device, Error, NoDevice, Place, device};
-use bcfsort_keys::Argsort;
+use bcfsort_keys::{Argsort, SortKeys};
 use datafusion_common::DataFusionError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -157,20 +157,31 @@ impl OnGpu {
         lock(&self.work).clone()
     }
 
-    fn sort<T: SortKey>(&self, keys: &[T]) -> Result<Vec<u32>, Error> {
+    fn argsort<T: SortKey>(&self, keys: &[T]) -> Result<Vec<u32>, Error> {
         let begin = Instant::now();
         let (indices, place) = self.sorter.argsort_placed(keys, Order::Ascending)?;
+        self.add(keys.len(), place, begin.elapsed());
+        Ok(indices)
+    }
+
+    fn sort<T: SortKey>(&self, keys: &mut [T]) -> Result<(), Error> {
+        let begin = Instant::now();
+        let place = self.sorter.sort_placed(keys, Order::Ascending)?;
+        self.add(keys.len(), place, begin.elapsed());
+        Ok(())
+    }
+
+    fn add(&self, keys: usize, place: Place, time: Duration) {
         let mut work = lock(&self.work);
         if let Place::Gpu(name) = place {
             work.gpu = Some(name);
-            work.gpu_keys += keys.len();
-            work.on_gpu += begin.elapsed();
+            work.gpu_keys += keys;
+            work.on_gpu += time;
         } else {
             work.failures += usize::from(place == Place::CpuAfterFailure);
-            work.cpu_keys += keys.len();
-            work.on_cpu += begin.elapsed();
+            work.cpu_keys += keys;
+            work.on_cpu += time;
         }
-        Ok(indices)
     }
 }
 
@@ -178,10 +189,20 @@ impl Argsort for OnGpu {
     type Error = Error;
 
     fn argsort_u32(&self, keys: &[u32]) -> Result<Vec<u32>, Error> {
-        self.sort(keys)
+        self.argsort(keys)
     }
 
     fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Error> {
+        self.argsort(keys)
+    }
+}
+
+impl SortKeys for OnGpu {
+    fn sort_u32(&self, keys: &mut [u32]) -> Result<(), Error> {
+        self.sort(keys)
+    }
+
+    fn sort_u64(&self, keys: &mut [u64]) -> Result<(), Error> {
         self.sort(keys)
     }
 }

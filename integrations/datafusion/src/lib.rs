@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod buffer;
 mod exec;
 mod gather;
 mod gpu;
 mod metrics;
 mod options;
 mod rule;
+mod sorted;
 mod sorting;
 
 pub use bcfsort_auto::{Device, NoDevice};

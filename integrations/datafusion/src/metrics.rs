@@ -15,6 +15,8 @@ pub(crate) struct Metrics {
     cpu_keys: Count,
     /// Times that the GPU failed, and the CPU sorted instead: their time is that of the CPU.
     fallbacks: Count,
+    /// Rows that are decoded from their keys, and not collected.
+    pub(crate) decoded_rows: Count,
     /// Sorts, of all rows or of a run.
     pub(crate) runs: Count,
     /// The bits of the widest keys.
@@ -26,7 +28,8 @@ pub(crate) struct Metrics {
     cpu_time: Time,
     /// Comparing rows with equal keys on the CPU.
     tie_time: Time,
-    /// Collecting the rows of the output, and before that the copies of many small batches.
+    /// Collecting or decoding the rows of the output, and before that the copies of many small
+    /// batches.
     pub(crate) gather_time: Time,
 }
 
@@ -40,6 +43,7 @@ impl Metrics {
             gpu_keys: count("gpu_keys"),
             cpu_keys: count("cpu_keys"),
             fallbacks: count("fallbacks"),
+            decoded_rows: count("decoded_rows"),
             runs: count("runs"),
             key_bits: MetricBuilder::new(set).gauge("key_bits", partition),
             encode_time: time("encode_time"),

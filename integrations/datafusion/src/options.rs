@@ -107,19 +107,25 @@ config_namespace! {
     /// # let _ = config;
     /// ```
     pub struct BcfsortOptions {
-        /// The device to sort on: auto (the CPU or the best GPU, whichever takes less time), cpu, gpu, all, the number of an adapter, from 0 on, or a part of its name. Where it is auto, the environment variable WGPU_BCFSORT_DEVICE names the device.
+        /// The device to sort on: auto (the CPU or the best GPU, whichever takes less time), cpu,
+        /// gpu, all, the number of an adapter, from 0 on, or a part of its name. Where it is auto,
+        /// the environment variable WGPU_BCFSORT_DEVICE names the device.
         pub device: String, default = Device::Auto.to_string()
 
-        /// The most rows that are sorted at once. More are sorted in runs, which are spilled and merged.
+        /// The most rows that are sorted at once. More are sorted in runs, which are spilled and
+        /// merged.
         pub max_run_rows: usize, default = u32::MAX as usize
 
-        /// Sort all partitions at once instead of each for itself before a merge: auto does unless the rows are known to be more than max_run_rows, always and never do and do not.
+        /// Sort all partitions at once, in place of a sort of each and a merge: always, never, or
+        /// auto, which does unless there are known to be more than max_run_rows rows.
         pub single_run: Switch, default = Switch::Auto
 
-        /// ORDER BY with a LIMIT of fewer rows is left to the CPU, which keeps the first rows only.
+        /// ORDER BY with a LIMIT of fewer rows is left to DataFusion, which keeps no more rows than
+        /// these. A larger limit selects its rows by a bound, and sorts only those.
         pub topk_min_fetch: usize, default = 65_536
 
-        /// What a sort does when the GPU fails: cpu sorts on the CPU and logs one warning, fail ends the query.
+        /// What a sort does when the GPU fails: cpu sorts on the CPU and logs one warning, fail
+        /// ends the query.
         pub on_error: OnError, default = OnError::Cpu
     }
 }

@@ -25,12 +25,12 @@ use wgpu_bcfsort::KeyType;
 /// Replaces each `SortExec` by a [`GpuSortExec`]. It must be the last rule, as
 /// `SessionStateBuilder::with_physical_optimizer_rule` makes it: other rules look for `SortExec`.
 ///
-/// Where sorted partitions are merged into one, all partitions are sorted at once instead, unless
-/// `bcfsort.single_run` says otherwise: a sort of all rows on the GPU takes less time than the
-/// merge, which has one thread.
+/// DataFusion sorts each partition and merges them on one thread. The rule replaces both by one
+/// sort of all partitions, which takes less time on a GPU than the merge.
+/// `bcfsort.single_run = never` keeps them.
 ///
-/// Left to the CPU are: nested types, unbounded inputs, sorts with a small limit, and, unless
-/// `bcfsort.device` is another one than `auto`, sorts for which a GPU would take more time.
+/// DataFusion sorts, on the CPU: keys of lists, maps and unions; unbounded inputs; and small
+/// limits. With `bcfsort.device = auto` it also sorts whatever takes a GPU more time.
 ///
 /// # Examples
 ///
@@ -42,20 +42,23 @@ pub struct GpuSortRule {
 }
 
 impl GpuSortRule {
-    /// A rule whose sorts take this pool, whatever adapter `bcfsort.device` names: by `auto` where
-    /// it takes less time than the CPU, by `cpu` never, and by others always.
+    /// A rule that sorts on this pool's GPU. Of the option `bcfsort.device`, `cpu` never uses it,
+    /// `auto` where it takes less time than the CPU, and any other value always: that an adapter is
+    /// named does not matter.
     #[must_use]
     pub fn with_pool(pool: Arc<GpuPool>) -> Self {
         Self { pool: Some(pool) }
     }
 
-    /// Replaces the sorts of a plan. Ballista's executors call it for the part of a plan that they
-    /// are given: with `single_run = never`, so that the plan keeps its shape.
+    /// Replaces the sorts of a plan.
+    ///
+    /// Executors of Ballista call it for their part of a plan. They set `single_run = never`, which
+    /// keeps the number of partitions.
     ///
     /// # Errors
     ///
-    /// Those of DataFusion when a plan is rebuilt. If there is a sort: the device does not exist, or
-    /// has failed before and `on_error` is `fail`.
+    /// A plan with a sort fails if the device does not exist, or if the device failed before and
+    /// `on_error` is `fail`. Errors of DataFusion, which rebuilds the plan, are passed on.
     pub fn replace(
         &self,
         plan: Arc<dyn ExecutionPlan>,
@@ -82,7 +85,7 @@ impl GpuSortRule {
         plan.transform_up(replace).data()
     }
 
-    /// A sort on the GPU, or one that says why not.
+    /// Wraps a sort: with the GPU that sorts, or with the reason why the CPU does.
     fn replaced(&self, sort: SortExec, options: &BcfsortOptions) -> Result<GpuSortExec> {
         let sort = match self.place(&sort, options)? {
             Ok(pool) => GpuSortExec::new(sort, pool),
@@ -94,8 +97,8 @@ impl GpuSortRule {
         Ok(sort)
     }
 
-    /// The pool for a sort, or why the CPU is to do it. (Adapters are listed last, since that takes
-    /// time.)
+    /// The pool for a sort, or the reason to sort on the CPU. The pool comes last, since it takes
+    /// time to list the adapters.
     fn place(
         &self,
         sort: &SortExec,
@@ -144,7 +147,7 @@ impl PhysicalOptimizerRule for GpuSortRule {
     }
 }
 
-/// A sort of all partitions in place of sorts of each and a merge.
+/// One sort of all partitions, to replace the merge and the sorts below it. None if it may not.
 fn single_run(
     merge: &SortPreservingMergeExec,
     options: &BcfsortOptions,
@@ -180,14 +183,14 @@ fn single_run(
     let all = SortExec::new(sort.expr().clone(), input).with_fetch(fetch);
     let all = Arc::new(GpuSortExec::new(all, pool.clone()));
     let plan = above(merge.input(), all)?;
-    // Otherwise the partitions were in an order that the sort alone does not make.
+    // The merge may ask for more columns than the sort orders: each partition had them in order.
     let is_sorted = plan
         .equivalence_properties()
         .ordering_satisfy(merge.expr().clone())?;
     Ok(is_sorted.then_some(plan))
 }
 
-/// The sort of a node that is one, or that selects columns of one.
+/// The sort that a node is, or whose columns it selects.
 fn sort_below(plan: &Arc<dyn ExecutionPlan>) -> Option<&GpuSortExec> {
     let node: &dyn Any = plan.as_ref();
     match node.downcast_ref::<ProjectionExec>() {
@@ -196,7 +199,7 @@ fn sort_below(plan: &Arc<dyn ExecutionPlan>) -> Option<&GpuSortExec> {
     }
 }
 
-/// Rebuilds the projections above a sort over another sort.
+/// Puts the projections above a sort on top of another sort.
 fn above(plan: &Arc<dyn ExecutionPlan>, sort: Arc<GpuSortExec>) -> Result<Arc<dyn ExecutionPlan>> {
     let node: &dyn Any = plan.as_ref();
     match node.downcast_ref::<ProjectionExec>() {
@@ -209,7 +212,8 @@ fn above(plan: &Arc<dyn ExecutionPlan>, sort: Arc<GpuSortExec>) -> Result<Arc<dy
     }
 }
 
-/// Whether a projection computes nothing: otherwise its partitions are work for several cores.
+/// Whether a projection computes nothing. One that computes keeps its partitions, so that several
+/// cores share the work.
 fn selects_columns(projection: &ProjectionExec) -> bool {
     projection
         .expr()

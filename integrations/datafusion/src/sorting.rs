@@ -1,14 +1,15 @@
 //! The sort of one partition.
 
-use crate::gather::{Rows, compact_batch};
+use crate::buffer::Buffer;
 use crate::gpu::{GpuPool, OnGpu, failed};
 use crate::metrics::Metrics;
 use crate::options::BcfsortOptions;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_empty_array};
-use arrow::compute::{cast, concat, concat_batches};
+use crate::sorted::{KeyColumns, Sorted};
+use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
-use bcfsort_keys::{Floats, SortColumn, encode};
+use bcfsort_keys::{Floats, NarrowRows, SortColumn, encode};
 use datafusion_common::utils::memory::RecordBatchMemoryCounter;
 use datafusion_common::{DataFusionError, Result, internal_datafusion_err};
 use datafusion_common_runtime::SpawnedTask;
@@ -24,6 +25,7 @@ use datafusion_physical_plan::{EmptyRecordBatchStream, SpillManager};
 use futures::{StreamExt, TryStreamExt, stream};
 use log::debug;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -33,9 +35,6 @@ const WINDOW: usize = 64 << 20;
 /// Bytes that a row takes besides its batch and its key: its index twice, as the device returns it
 /// and in the order of the output.
 const PER_ROW: usize = 12;
-
-/// The most batches that rows are collected from.
-const MOST_BATCHES: usize = 256;
 
 /// Sorts one partition.
 pub(crate) struct Sorting {
@@ -55,37 +54,30 @@ struct Shared {
     options: BcfsortOptions,
     expr: LexOrdering,
     schema: SchemaRef,
+    /// If a row has only columns that it is sorted by.
+    key_columns: Option<KeyColumns>,
     fetch: Option<usize>,
     batch_size: usize,
     spill: SpillManager,
     metrics: Metrics,
 }
 
-/// Rows that wait for their sort, with the memory that is reserved for them and for the sort.
-struct Buffer {
-    batches: Vec<RecordBatch>,
-    rows: usize,
-    memory: RecordBatchMemoryCounter,
-    /// The bytes of copies of all rows: more than `memory`, where strings share theirs.
-    copies: usize,
-    reservation: MemoryReservation,
-}
-
-/// Sorted rows, of which a window is collected at a time.
+/// Sorted rows, of which batches are made for a window at a time.
 struct Output {
     shared: Arc<Shared>,
-    rows: Arc<Sorted>,
-    /// The next window, which is collected while the last one is read.
+    rows: Arc<Freed>,
+    /// The next window, which is made while the last one is read.
     next: Option<SpawnedTask<Result<Vec<RecordBatch>>>>,
-    /// The rows that are collected, or are about to be.
+    /// The rows that are in batches, or are about to be.
     collected: usize,
     window: usize,
 }
 
-/// Rows and their order.
-struct Sorted {
-    buffer: Buffer,
-    indices: Vec<u32>,
+/// Sorted rows that are freed on another thread: a query does not wait until all memory is given
+/// back.
+struct Freed {
+    /// Some until it is dropped.
+    rows: Option<Sorted>,
     /// For two windows.
     _memory: MemoryReservation,
 }
@@ -123,6 +115,7 @@ impl Sorting {
             shared: Arc::new(Shared {
                 pool,
                 options: BcfsortOptions::of(config.options()),
+                key_columns: KeyColumns::new(sort.expr(), &schema),
                 expr: sort.expr().clone(),
                 schema,
                 fetch: sort.fetch(),
@@ -150,17 +143,16 @@ impl Sorting {
         if self.buffer.batches.is_empty() {
             return Ok(Box::pin(EmptyRecordBatchStream::new(shared.schema.clone())));
         }
-        let (buffer, indices) = self.sort().await?;
+        let rows = self.sort().await?;
         // More than that is not needed, but makes fewer and larger steps.
         if self.output.size() < WINDOW {
             let _ = self.output.try_resize(WINDOW);
         }
         let output = Output {
-            window: shared.window(&buffer, self.output.size() / 2),
+            window: shared.window(&rows, self.output.size() / 2),
             shared: shared.clone(),
-            rows: Arc::new(Sorted {
-                buffer,
-                indices,
+            rows: Arc::new(Freed {
+                rows: Some(rows),
                 _memory: self.output,
             }),
             next: None,
@@ -202,7 +194,7 @@ impl Sorting {
     }
 
     /// Sorts what is buffered.
-    async fn sort(&mut self) -> Result<(Buffer, Vec<u32>)> {
+    async fn sort(&mut self) -> Result<Sorted> {
         let buffer = self.buffer.take();
         let shared = self.shared.clone();
         let turn = shared.pool.turn().await;
@@ -210,26 +202,22 @@ impl Sorting {
         // both are there until it ends.)
         let sorted = SpawnedTask::spawn_blocking(move || {
             let _turn = turn;
-            let mut buffer = buffer;
-            let begin = Instant::now();
-            buffer.coalesce(&shared.schema);
-            shared.metrics.gather_time.add_elapsed(begin);
-            let indices = shared.sort(&buffer)?;
-            Ok((buffer, indices))
+            shared.sort(buffer)
         });
         joined(sorted).await
     }
 
     /// Sorts what is buffered, and writes it to a file.
     async fn spill_run(&mut self) -> Result<()> {
-        let (buffer, indices) = self.sort().await?;
+        let rows = self.sort().await?;
         let shared = self.shared.clone();
-        let window = shared.window(&buffer, self.output.size());
+        let window = shared.window(&rows, self.output.size());
         let written = SpawnedTask::spawn_blocking(move || {
             let mut file = shared.spill.create_in_progress_file("GpuSort")?;
             let mut largest = 0;
-            for window in indices.chunks(window) {
-                for batch in shared.gather(&buffer, window)? {
+            for begin in (0..rows.len()).step_by(window) {
+                let end = rows.len().min(begin + window);
+                for batch in shared.batches(&rows, begin..end)? {
                     largest = largest.max(file.append_batch(&batch)?);
                 }
             }
@@ -263,47 +251,6 @@ impl Sorting {
     }
 }
 
-impl Buffer {
-    fn push(&mut self, batch: RecordBatch) {
-        self.rows += batch.num_rows();
-        self.batches.push(batch);
-    }
-
-    /// Makes many small batches few large ones, if there is memory for the copies: rows that are
-    /// collected from thousands of arrays take twice as long as from hundreds, since where these
-    /// are is not in the cache.
-    fn coalesce(&mut self, schema: &SchemaRef) {
-        self.copies = self.batches.par_iter().map(size_of_copy).sum();
-        let together = self.batches.len().div_ceil(MOST_BATCHES);
-        if together == 1 || self.reservation.try_grow(self.copies).is_err() {
-            return;
-        }
-        let batches = std::mem::take(&mut self.batches);
-        let mut groups = Vec::with_capacity(MOST_BATCHES);
-        let mut batches = batches.into_iter().peekable();
-        while batches.peek().is_some() {
-            groups.push(batches.by_ref().take(together).collect::<Vec<_>>());
-        }
-        // Strings of more than 2 GiB do not fit in one batch: then there are more of them.
-        let one = |group: Vec<RecordBatch>| match concat_batches(schema, &group) {
-            Ok(batch) => vec![compact_batch(batch)],
-            Err(_) => group,
-        };
-        self.batches = groups.into_par_iter().flat_map_iter(one).collect();
-        self.reservation.shrink(self.memory.memory_usage());
-    }
-
-    fn take(&mut self) -> Self {
-        Self {
-            batches: std::mem::take(&mut self.batches),
-            rows: std::mem::take(&mut self.rows),
-            memory: std::mem::take(&mut self.memory),
-            copies: std::mem::take(&mut self.copies),
-            reservation: self.reservation.take(),
-        }
-    }
-}
-
 impl Shared {
     /// The bytes that a batch needs: its own, the copies of its key columns, the keys and indices.
     fn bytes(&self, buffer: &mut Buffer, batch: &RecordBatch) -> usize {
@@ -325,40 +272,77 @@ impl Shared {
         own + copies + per_row.min(PER_ROW + 16) * batch.num_rows()
     }
 
-    /// The rows to collect at a time, so that they take about these bytes.
-    fn window(&self, buffer: &Buffer, bytes: usize) -> usize {
-        let per_row = buffer.copies / buffer.rows.max(1) + 16;
-        let batches =
-            (bytes / per_row / self.batch_size).clamp(1, 4 * rayon::current_num_threads());
+    /// The rows of a window, so that they take about these bytes.
+    fn window(&self, rows: &Sorted, bytes: usize) -> usize {
+        let batches = (bytes / rows.bytes_per_row() / self.batch_size)
+            .clamp(1, 4 * rayon::current_num_threads());
         batches * self.batch_size
     }
 
-    /// The rows' indices in order: all, or the first ones up to the limit.
-    fn sort(&self, buffer: &Buffer) -> Result<Vec<u32>> {
+    /// Sorts rows: all, or the first ones up to the limit.
+    fn sort(&self, mut buffer: Buffer) -> Result<Sorted> {
         let compute = self.metrics.baseline.elapsed_compute().clone();
         let _timer = compute.timer();
+        self.metrics.runs.add(1);
+        if let Some(columns) = &self.key_columns
+            && let Some(rows) = self.sort_narrow(columns, &mut buffer)?
+        {
+            self.metrics.decoded_rows.add(rows.len());
+            return Ok(Sorted::decoded(rows, columns.clone(), buffer));
+        }
+        self.sort_indexed(buffer)
+    }
+
+    /// Sorts rows that have only columns that they are sorted by, and frees what they were encoded
+    /// from. None if keys would take too many bits.
+    fn sort_narrow(&self, columns: &KeyColumns, buffer: &mut Buffer) -> Result<Option<NarrowRows>> {
+        let begin = Instant::now();
+        let columns_of = |batch| columns.of_batch(batch, &self.expr);
+        let batches: Vec<Vec<SortColumn>> = buffer.batches.iter().map(columns_of).collect();
+        let Some(mut rows) = NarrowRows::encode(&batches).map_err(not_sorted)? else {
+            return Ok(None);
+        };
+        self.metrics.encode_time.add_elapsed(begin);
+        let encoded = (batches, std::mem::take(&mut buffer.batches));
+        std::thread::spawn(move || drop(encoded));
+        self.sort_keys(buffer.rows, rows.bits(), |on_gpu| {
+            rows.sort(on_gpu, self.fetch)
+        })?;
+        Ok(Some(rows))
+    }
+
+    /// Sorts rows of any columns.
+    fn sort_indexed(&self, mut buffer: Buffer) -> Result<Sorted> {
+        let limit = self.fetch.unwrap_or(usize::MAX);
+        let begin = Instant::now();
+        buffer.coalesce(&self.schema, limit);
+        self.metrics.gather_time.add_elapsed(begin);
         let begin = Instant::now();
         let columns = self.columns(&buffer.batches)?;
-        let on_gpu = OnGpu::new(self.pool.sorter(&self.options));
         let encoded = encode(&columns, Floats::Total).map_err(not_sorted)?;
         self.metrics.encode_time.add_elapsed(begin);
-        self.metrics.key_bits.set_max(encoded.bits as usize);
-        self.metrics.runs.add(1);
+        let indices = self.sort_keys(buffer.rows, encoded.bits, |on_gpu| {
+            encoded.first_indices(limit, &columns, Floats::Total, on_gpu)
+        })?;
+        Ok(Sorted::Indexed { buffer, indices })
+    }
+
+    /// Sorts keys, and measures it.
+    fn sort_keys<T>(
+        &self,
+        rows: usize,
+        bits: u32,
+        sort: impl FnOnce(&OnGpu) -> Result<T, bcfsort_keys::Error<bcfsort_auto::Error>>,
+    ) -> Result<T> {
+        self.metrics.key_bits.set_max(bits as usize);
+        let on_gpu = OnGpu::new(self.pool.sorter(&self.options));
         let begin = Instant::now();
-        let sorted = encoded.sort_indices(&columns, Floats::Total, &on_gpu);
+        let sorted = sort(&on_gpu);
         let work = on_gpu.work();
         self.metrics.add(&work, begin.elapsed());
         let place = work.gpu.as_deref().unwrap_or("the CPU");
-        debug!(
-            "sorted {} rows on {place} in {:?}",
-            buffer.rows,
-            begin.elapsed()
-        );
-        let mut indices = sorted.map_err(not_sorted)?;
-        if let Some(fetch) = self.fetch {
-            indices.truncate(fetch);
-        }
-        Ok(indices)
+        debug!("sorted {rows} rows on {place} in {:?}", begin.elapsed());
+        sorted.map_err(not_sorted)
     }
 
     /// The columns to sort by, each in one piece.
@@ -377,10 +361,10 @@ impl Shared {
         keys.into_par_iter().map(column).collect()
     }
 
-    /// Collects the rows of these indices.
-    fn gather(&self, buffer: &Buffer, indices: &[u32]) -> Result<Vec<RecordBatch>> {
+    /// Makes batches of a range of sorted rows.
+    fn batches(&self, rows: &Sorted, range: Range<usize>) -> Result<Vec<RecordBatch>> {
         let begin = Instant::now();
-        let batches = Rows::new(&self.schema, &buffer.batches).gather(indices, self.batch_size);
+        let batches = rows.batches(range, &self.schema, self.batch_size);
         self.metrics.gather_time.add_elapsed(begin);
         (self.metrics.baseline.elapsed_compute()).add_elapsed(begin);
         batches
@@ -406,41 +390,31 @@ impl Output {
         Box::pin(RecordBatchStreamAdapter::new(schema, windows.try_flatten()))
     }
 
-    /// Begins to collect the next window, if rows are left. (On a thread that it gives back, be the
-    /// rows read or not: of tokio's, there is a limited number.)
+    /// Begins to make the batches of the next window, if rows are left. (On a thread that it gives
+    /// back, be the rows read or not: of tokio's, there is a limited number.)
     fn begin(&mut self) {
-        let (rows, shared) = (self.rows.clone(), self.shared.clone());
+        let (freed, shared) = (self.rows.clone(), self.shared.clone());
+        let Some(rows) = &self.rows.rows else {
+            return;
+        };
         let begin = self.collected;
-        let end = rows.indices.len().min(begin + self.window);
+        let end = rows.len().min(begin + self.window);
         if begin == end {
             return;
         }
         self.collected = end;
-        self.next = Some(SpawnedTask::spawn_blocking(move || {
-            shared.gather(&rows.buffer, &rows.indices[begin..end])
+        self.next = Some(SpawnedTask::spawn_blocking(move || match &freed.rows {
+            Some(rows) => shared.batches(rows, begin..end),
+            None => Ok(Vec::new()),
         }));
     }
 }
 
-impl Drop for Sorted {
-    /// Frees them on another thread: a query does not wait until all memory is given back.
+impl Drop for Freed {
     fn drop(&mut self) {
-        let all = (self.buffer.take(), std::mem::take(&mut self.indices));
-        std::thread::spawn(move || drop(all));
+        let rows = self.rows.take();
+        std::thread::spawn(move || drop(rows));
     }
-}
-
-/// The bytes of a copy of a batch.
-fn size_of_copy(batch: &RecordBatch) -> usize {
-    let size = |column: &ArrayRef| match column.data_type() {
-        DataType::Utf8View => column.as_string_view().total_buffer_bytes_used() + 16 * column.len(),
-        DataType::BinaryView => {
-            column.as_binary_view().total_buffer_bytes_used() + 16 * column.len()
-        }
-        _ => (column.to_data().get_slice_memory_size())
-            .unwrap_or_else(|_| column.get_array_memory_size()),
-    };
-    batch.columns().iter().map(size).sum()
 }
 
 /// One array of all values.

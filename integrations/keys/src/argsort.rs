@@ -26,6 +26,23 @@ pub trait Argsort {
     fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Self::Error>;
 }
 
+/// A sort of integers alone, too: for rows that are their keys, [`NarrowRows`](crate::NarrowRows).
+pub trait SortKeys: Argsort {
+    /// Sorts the keys.
+    ///
+    /// # Errors
+    ///
+    /// Those of the sort. The slice has the same keys then, in any order.
+    fn sort_u32(&self, keys: &mut [u32]) -> Result<(), Self::Error>;
+
+    /// Sorts the keys.
+    ///
+    /// # Errors
+    ///
+    /// Those of the sort. The slice has the same keys then, in any order.
+    fn sort_u64(&self, keys: &mut [u64]) -> Result<(), Self::Error>;
+}
+
 /// Sorts on all cores of the CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cpu;
@@ -39,5 +56,17 @@ impl Argsort for Cpu {
 
     fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Infallible> {
         Ok(cpu::argsort(keys, Order::Ascending))
+    }
+}
+
+impl SortKeys for Cpu {
+    fn sort_u32(&self, keys: &mut [u32]) -> Result<(), Infallible> {
+        cpu::sort(keys, Order::Ascending);
+        Ok(())
+    }
+
+    fn sort_u64(&self, keys: &mut [u64]) -> Result<(), Infallible> {
+        cpu::sort(keys, Order::Ascending);
+        Ok(())
     }
 }

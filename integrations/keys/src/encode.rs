@@ -1,8 +1,11 @@
 //! Keys of columns.
 
-use crate::column::{BLOCK, Column, blocks};
+use crate::column::{BLOCK, Column, Field, blocks};
+use crate::plain::without_structs;
+use crate::types::Word;
 use crate::{Error, Floats, SortColumn};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The bits of the longest keys.
 pub(crate) const MOST: u32 = 128;
@@ -26,7 +29,8 @@ pub struct Encoded {
     /// The number of bits that keys use.
     pub bits: u32,
     /// The number of columns that keys hold whole. Rows with equal keys are equal in these. If it
-    /// is not the number of all columns, such rows may differ in the others.
+    /// is not the number of all columns, such rows may differ in the others. Of a struct, each
+    /// field is a column, after one for its nulls if it has any.
     pub covered: usize,
     /// If the next column is one of strings, the number of first bytes that such rows have in
     /// common there. A string that ends earlier counts as if zeros followed.
@@ -68,16 +72,17 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
     if u32::try_from(rows).is_err() {
         return Err(Error::TooManyRows(rows));
     }
-    let mut parts: Vec<(Column, u32)> = Vec::new();
+    let (mut parts, mut taken): (Vec<Column>, Vec<u32>) = Default::default();
     let (mut bits, mut covered, mut prefix) = (0, 0, 0);
-    for column in columns {
+    for column in without_structs(columns)?.iter() {
         let column = Column::new(column, floats)?;
-        let taken = column.bits().min(MOST - bits);
-        bits += taken;
-        let is_cut = taken < column.bits();
+        let held = column.code.bits().min(MOST - bits);
+        let is_cut = held < column.code.bits();
+        bits += held;
+        taken.push(held);
         let is_whole = column.is_exact && !is_cut;
         prefix = column.skipped + if is_cut { 0 } else { column.held };
-        parts.push((column, taken));
+        parts.push(column);
         // What comes after a part of a column would order rows before the rest of it does.
         if !is_whole {
             break;
@@ -85,35 +90,20 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
         prefix = 0;
         covered += 1;
     }
-    let pack = |block: std::ops::Range<usize>| {
-        let mut keys = [0; BLOCK];
-        let keys_of_block = &mut keys[..block.len()];
-        for (column, bits) in &parts {
-            column.append(block.clone(), *bits, keys_of_block);
-        }
-        keys
-    };
-    macro_rules! packed {
-        ($word:ty, $shift:expr) => {{
-            // The operating system zeroes memory when the threads that write first touch it.
-            let mut words: Vec<$word> = vec![0; rows];
-            let outs = words.par_chunks_mut(BLOCK).zip(blocks(rows));
-            outs.for_each(|(out, block)| {
-                for (out, key) in out.iter_mut().zip(pack(block)) {
-                    *out = (key >> $shift) as $word;
-                }
-            });
-            words
-        }};
-    }
+    let fields: Vec<(Column, Field)> = parts.into_iter().zip(layout(&taken)).collect();
     let keys = match bits {
-        0..=32 => Keys::U32(packed!(u32, 0)),
-        33..=64 => Keys::U64(packed!(u64, 0)),
+        0..=32 => Keys::U32(packed(&fields, rows)),
+        33..=64 => Keys::U64(packed(&fields, rows)),
         _ => {
-            let mut others = packed!(u64, 0);
-            let mask = u64::MAX >> (128 - bits);
-            others.par_iter_mut().for_each(|key| *key &= mask);
-            Keys::Wide(packed!(u64, bits - 64), others)
+            let (mut high, mut low) = (vec![0; rows], vec![0; rows]);
+            let outs = high.par_chunks_mut(BLOCK).zip(low.par_chunks_mut(BLOCK));
+            outs.zip(blocks(rows)).for_each(|((high, low), block)| {
+                let mut keys = [0_u128; BLOCK];
+                let keys = &mut keys[..block.len()];
+                set_all(&fields, block, keys);
+                split(keys, bits, high, low);
+            });
+            Keys::Wide(high, low)
         }
     };
     Ok(Encoded {
@@ -122,4 +112,40 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
         covered,
         prefix,
     })
+}
+
+/// The fields of keys that have so many bits each, the first one on top.
+pub(crate) fn layout(bits: &[u32]) -> Vec<Field> {
+    let mut below: u32 = bits.iter().sum();
+    let field = |&bits: &u32| {
+        below -= bits;
+        // One without bits may be above all others, where no shift reaches.
+        let shift = if bits == 0 { 0 } else { below };
+        Field { shift, bits }
+    };
+    bits.iter().map(field).collect()
+}
+
+fn packed<W: Word>(fields: &[(Column, Field)], rows: usize) -> Vec<W> {
+    // The operating system zeroes memory when the threads that write first touch it.
+    let mut keys = vec![W::ZERO; rows];
+    let outs = keys.par_chunks_mut(BLOCK).zip(blocks(rows));
+    outs.for_each(|(keys, block)| set_all(fields, block, keys));
+    keys
+}
+
+fn set_all<W: Word>(fields: &[(Column, Field)], block: Range<usize>, keys: &mut [W]) {
+    for (column, field) in fields {
+        column.set(block.clone(), *field, keys);
+    }
+}
+
+/// Splits keys of more than 64 bits in their first 64 bits and the others.
+pub(crate) fn split(keys: &[u128], bits: u32, high: &mut [u64], low: &mut [u64]) {
+    let others = bits - u64::BITS;
+    let mask = u64::MAX.checked_shr(u64::BITS - others).unwrap_or(0);
+    for ((key, high), low) in keys.iter().zip(high).zip(low) {
+        *high = (key >> others) as u64;
+        *low = *key as u64 & mask;
+    }
 }

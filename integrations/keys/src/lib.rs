@@ -7,7 +7,8 @@
 //! only.
 //!
 //! [`sort_indices`] is the whole sort: give it an [`Argsort`] that sorts integers. [`encode`]
-//! returns the keys alone. All passes run on all cores.
+//! returns the keys alone. [`NarrowRows`] sorts rows that have no other columns, without indices.
+//! All passes run on all cores.
 //!
 //! # Examples
 //!
@@ -38,13 +39,19 @@ mod argsort;
 mod column;
 mod encode;
 mod error;
+mod narrow;
+mod plain;
+mod select;
 mod sort;
+mod strings;
+mod types;
 
-pub use argsort::{Argsort, Cpu};
-pub use column::{is_supported, most_bits};
+pub use argsort::{Argsort, Cpu, SortKeys};
 pub use encode::{Encoded, Keys, encode};
 pub use error::Error;
+pub use narrow::{NarrowRows, is_decodable};
 pub use sort::sort_indices;
+pub use types::{is_exact, is_supported, most_bits};
 
 use arrow_array::ArrayRef;
 

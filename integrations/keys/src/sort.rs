@@ -1,7 +1,11 @@
 //! Sorts of rows.
 
-use crate::column::{BLOCK, Strings, comparable, has_bytes, with_bytes};
+use crate::column::BLOCK;
 use crate::encode::MOST;
+use crate::plain::{comparable, without_structs};
+use crate::select::{bound, rows_up_to};
+use crate::strings::{Strings, with_bytes};
+use crate::types::has_bytes;
 use crate::{Argsort, Encoded, Error, Floats, Keys, SortColumn, encode};
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::{ArrowError, SortOptions};
@@ -67,21 +71,82 @@ impl Encoded {
         floats: Floats,
         argsort: &A,
     ) -> Result<Vec<u32>, Error<A::Error>> {
+        self.first_indices(usize::MAX, columns, floats, argsort)
+    }
+
+    /// As [`sort_indices`](Self::sort_indices), but only the first `limit` indices.
+    ///
+    /// Where these are less than a quarter of all, the rows that can be among them are selected
+    /// first, and only these are sorted: O(n) time, and that of a sort of little more than `limit`
+    /// rows.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sort_indices`](Self::sort_indices).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arrow_array::Int64Array;
+    /// use bcfsort_keys::{Cpu, Floats, SortColumn, encode};
+    /// use std::sync::Arc;
+    ///
+    /// let ids = [SortColumn {
+    ///     values: Arc::new(Int64Array::from_iter_values((0..100_000).rev())),
+    ///     descending: false,
+    ///     nulls_first: true,
+    /// }];
+    /// let encoded = encode(&ids, Floats::Total)?;
+    /// let first = encoded.first_indices(3, &ids, Floats::Total, &Cpu)?;
+    /// assert_eq!(first, [99_999, 99_998, 99_997]);
+    /// # Ok::<(), bcfsort_keys::Error<std::convert::Infallible>>(())
+    /// ```
+    pub fn first_indices<A: Argsort>(
+        &self,
+        limit: usize,
+        columns: &[SortColumn],
+        floats: Floats,
+        argsort: &A,
+    ) -> Result<Vec<u32>, Error<A::Error>> {
+        let rows = match &self.keys {
+            Keys::U32(keys) => bound(keys, limit).map(|bound| rows_up_to(keys, bound)),
+            Keys::U64(keys) | Keys::Wide(keys, _) => {
+                bound(keys, limit).map(|bound| rows_up_to(keys, bound))
+            }
+        };
+        let mut indices = self.sort_rows(rows.as_deref(), columns, floats, argsort)?;
+        indices.truncate(limit);
+        Ok(indices)
+    }
+
+    /// Sorts these rows, or all.
+    fn sort_rows<A: Argsort>(
+        &self,
+        rows: Option<&[u32]>,
+        columns: &[SortColumn],
+        floats: Floats,
+        argsort: &A,
+    ) -> Result<Vec<u32>, Error<A::Error>> {
+        let columns = without_structs(columns)?;
         let others = &columns[self.covered..];
+        let argsort_u64 = |keys: &[u64], rows| by(keys, rows, |keys| argsort.argsort_u64(keys));
         let mut indices = match &self.keys {
-            Keys::U32(keys) => argsort.argsort_u32(keys),
-            Keys::U64(keys) | Keys::Wide(keys, _) => argsort.argsort_u64(keys),
+            Keys::U32(keys) => by(keys, rows, |keys| argsort.argsort_u32(keys)),
+            Keys::U64(keys) | Keys::Wide(keys, _) => argsort_u64(keys, rows),
         }
         .map_err(Error::Argsort)?;
         if let Keys::Wide(high, low) = &self.keys {
+            let many = indices.len() / FEW_TIES;
             let tied = ties(&mut indices, |a, b| high[a] == high[b]);
             let count: usize = tied.iter().map(|rows| rows.len()).sum();
-            if count <= high.len() / FEW_TIES {
+            if count <= many {
                 let compare = comparator(others, floats)?;
                 sort_all(tied, |a, b| low[a].cmp(&low[b]).then_with(|| compare(a, b)));
                 return Ok(indices);
             }
-            indices = by_two(low, high, argsort).map_err(Error::Argsort)?;
+            // Both sorts are stable.
+            let by_low = argsort_u64(low, rows).map_err(Error::Argsort)?;
+            indices = argsort_u64(high, Some(&by_low)).map_err(Error::Argsort)?;
         }
         if others.is_empty() {
             return Ok(indices);
@@ -224,8 +289,8 @@ impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
 }
 
 /// The length of a string that is equal to others up to a depth, as far as it can matter: of two
-/// strings with the same word, the one that has ended is the smaller one, also if the other one goes
-/// on with zeros. The common depth may count eight of these.
+/// strings with the same word, the one that has ended is the smaller one, also if the other one
+/// goes on with zeros. The common depth may count eight of these.
 fn length(bytes: usize, depth: usize) -> u32 {
     (bytes.min(depth + 9) - depth.saturating_sub(8)) as u32
 }
@@ -242,15 +307,18 @@ fn sort_all(mut ranges: Vec<&mut [u32]>, compare: impl Fn(usize, usize) -> Order
     });
 }
 
-/// Sorts by the low words, and then, stably, by the high ones.
-fn by_two<A: Argsort>(low: &[u64], high: &[u64], argsort: &A) -> Result<Vec<u32>, A::Error> {
-    let by_low = argsort.argsort_u64(low)?;
-    let high: Vec<u64> = by_low.par_iter().map(|&row| high[row as usize]).collect();
-    let by_high = argsort.argsort_u64(&high)?;
-    Ok(by_high
-        .into_par_iter()
-        .map(|i| by_low[i as usize])
-        .collect())
+/// These rows, or all, in the order of their keys. Stable.
+fn by<T: Copy + Send + Sync, E>(
+    keys: &[T],
+    rows: Option<&[u32]>,
+    argsort: impl FnOnce(&[T]) -> Result<Vec<u32>, E>,
+) -> Result<Vec<u32>, E> {
+    let Some(rows) = rows else {
+        return argsort(keys);
+    };
+    let keys: Vec<T> = rows.par_iter().map(|&row| keys[row as usize]).collect();
+    let sorted = argsort(&keys)?;
+    Ok(sorted.into_par_iter().map(|i| rows[i as usize]).collect())
 }
 
 /// Compares rows by columns.

@@ -3,20 +3,28 @@
 use arrow_array::builder::{
     BinaryViewBuilder, FixedSizeBinaryBuilder, StringDictionaryBuilder, StringViewBuilder,
 };
-use arrow_array::types::Int8Type;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int8Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal32Array,
-    Decimal128Array, DictionaryArray, DurationSecondArray, Float16Array, Float32Array,
-    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalYearMonthArray,
-    LargeBinaryArray, LargeStringArray, NullArray, StringArray, Time32SecondArray,
+    Decimal128Array, Decimal256Array, DictionaryArray, DurationSecondArray, Float16Array,
+    Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
+    IntervalDayTimeArray, IntervalMonthDayNanoArray, IntervalYearMonthArray, LargeBinaryArray,
+    LargeStringArray, NullArray, StringArray, StructArray, Time32SecondArray,
     Time64NanosecondArray, TimestampNanosecondArray, UInt8Array, UInt16Array, UInt32Array,
-    UInt64Array,
+    UInt64Array, make_array,
 };
+use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano, NullBuffer, i256};
+use arrow_data::transform::MutableArrayData;
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::SortOptions;
-use bcfsort_keys::{Cpu, Floats, Keys, SortColumn, encode, is_supported, sort_indices};
+use arrow_schema::{DataType, Field, SortOptions};
+use bcfsort_keys::{
+    Cpu, Floats, Keys, NarrowRows, SortColumn, encode, is_decodable, is_supported, sort_indices,
+};
 use half::f16;
 use proptest::prelude::*;
+use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A column of a kind, of random words. Each word is a value, or null.
@@ -70,9 +78,9 @@ fn column(kind: usize, words: &[Option<u64>]) -> ArrayRef {
         18 => native!(Decimal32Array, |word| word as i32),
         19 => native!(Decimal128Array, |word| i128::from(word as i64)
             << (word % 60)),
-        20 => native!(StringArray, text),
-        21 => native!(LargeStringArray, shared),
-        22 => native!(BinaryArray, |word| text(word).into_bytes()),
+        29 => native!(StringArray, text),
+        34 => native!(LargeStringArray, shared),
+        35 => native!(BinaryArray, |word| text(word).into_bytes()),
         23 => native!(LargeBinaryArray, |word| shared(word).into_bytes()),
         24 => {
             let mut builder = StringViewBuilder::new();
@@ -114,7 +122,32 @@ fn column(kind: usize, words: &[Option<u64>]) -> ArrayRef {
             let keys = Int8Array::from_iter(words.iter().map(|word| word.map(|w| (w % 5) as i8)));
             Arc::new(DictionaryArray::new(keys, Arc::new(values)))
         }
-        29 => native!(BooleanArray, |word| word % 2 == 1),
+        // Of more than 128 bits, and of fewer, on both sides of 0.
+        32 => native!(Decimal256Array, |word| i256::from_i128(word as i64 as i128)
+            << (word % 180) as u8),
+        33 => native!(Decimal256Array, |word| i256::from_i128(word as i64 as i128)
+            << (word % 60) as u8),
+        20 => native!(BooleanArray, |word| word % 2 == 1),
+        21 => native!(IntervalDayTimeArray, |word| IntervalDayTime::new(
+            word as i32 % 3,
+            (word >> 32) as i32
+        )),
+        22 => native!(IntervalMonthDayNanoArray, |word| {
+            IntervalMonthDayNano::new(word as i32 % 2, (word >> 32) as i32 % 2, word as i64)
+        }),
+        36 => dictionary(words, column(8, &FLOATS)),
+        37 => dictionary(words, column(9, &FLOATS)),
+        38 => dictionary(words, column(10, &FLOATS)),
+        39 => dictionary(words, column(32, &FLOATS)),
+        40 => dictionary(words, column(22, &FLOATS)),
+        41 => structs(words, &[column(20, words), column(10, words)]),
+        // Fields that are null or not where the struct is null, and a struct in a struct.
+        42 => {
+            let others: Vec<Option<u64>> = words.iter().rev().copied().collect();
+            let inner = structs(&others, &[column(29, words), column(38, &others)]);
+            structs(words, &[column(30, words), inner, column(31, &others)])
+        }
+        43 => structs(words, &[]),
         30 => Arc::new(NullArray::new(words.len())),
         _ => Arc::new(Int64Array::from_iter(
             words.iter().map(|word| word.map(|_| i64::MIN)),
@@ -122,7 +155,41 @@ fn column(kind: usize, words: &[Option<u64>]) -> ArrayRef {
     }
 }
 
-const KINDS: usize = 32;
+const KINDS: usize = 44;
+const DECODABLE: RangeInclusive<usize> = 0..=22;
+
+/// NaNs of both signs, zeros of both, infinity, and null, in all sizes of floats.
+const FLOATS: [Option<u64>; 6] = [
+    Some(0x7ff8_0000_7fc0_7e00),
+    Some(0xfff8_0000_ffc0_fe01),
+    Some(0x8000_0000_8000_8000),
+    None,
+    Some(0),
+    Some(0xfff0_0000_ff80_fc00),
+];
+
+fn dictionary(words: &[Option<u64>], values: ArrayRef) -> ArrayRef {
+    let key = |word: u64| (word % values.len() as u64) as i8;
+    let keys = Int8Array::from_iter(words.iter().map(|word| word.map(key)));
+    Arc::new(DictionaryArray::new(keys, values))
+}
+
+/// Structs of these fields. If words are null, some of the structs are, but not the same ones.
+fn structs(words: &[Option<u64>], fields: &[ArrayRef]) -> ArrayRef {
+    let is_valid = |word: &Option<u64>| word.is_none_or(|word| word % 5 != 1);
+    let nulls = words.iter().any(Option::is_none).then(|| {
+        let valid: Vec<bool> = words.iter().map(is_valid).collect();
+        NullBuffer::from(valid)
+    });
+    let field = |(i, array): (usize, &ArrayRef)| {
+        Field::new(format!("f{i}"), array.data_type().clone(), true)
+    };
+    let types: Vec<Field> = fields.iter().enumerate().map(field).collect();
+    if fields.is_empty() {
+        return Arc::new(StructArray::new_empty_fields(words.len(), nulls));
+    }
+    Arc::new(StructArray::new(types.into(), fields.to_vec(), nulls))
+}
 
 /// Words of few values, of extreme ones, and random ones.
 fn word() -> impl Strategy<Value = Option<u64>> {
@@ -146,10 +213,10 @@ fn word() -> impl Strategy<Value = Option<u64>> {
     ]
 }
 
-fn columns() -> impl Strategy<Value = Vec<SortColumn>> {
-    (0_usize..200, 1_usize..5, any::<bool>()).prop_flat_map(|(rows, count, nulls)| {
+fn columns(kinds: RangeInclusive<usize>) -> impl Strategy<Value = Vec<SortColumn>> {
+    (0_usize..200, 1_usize..5, any::<bool>()).prop_flat_map(move |(rows, count, nulls)| {
         let column = (
-            0..KINDS,
+            kinds.clone(),
             prop::collection::vec(word(), rows + 3),
             any::<(bool, bool)>(),
         );
@@ -190,66 +257,124 @@ fn expected(columns: &[SortColumn]) -> Vec<u32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
+    /// Rows that are decoded from sorted keys are those that indices collect, with the same bits.
     #[test]
-    fn the_order_is_that_of_arrow(columns in columns()) {
+    fn decoded_rows_are_those_of_the_indices(
+        columns in columns(DECODABLE),
+        cuts in prop::collection::vec(0_usize..200, 0..4),
+        limit in prop::option::of(0_usize..250),
+    ) {
+        let rows = columns[0].values.len();
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(rows)).collect();
+        cuts.extend([0, rows]);
+        cuts.sort_unstable();
+        let batch = |cut: &[usize]| -> Vec<SortColumn> {
+            let part = |column: &SortColumn| SortColumn {
+                values: column.values.slice(cut[0], cut[1] - cut[0]),
+                ..column.clone()
+            };
+            columns.iter().map(part).collect()
+        };
+        let batches: Vec<Vec<SortColumn>> = cuts.windows(2).map(batch).collect();
+        let encoded = NarrowRows::encode::<Infallible>(&batches).unwrap();
+        let whole = encode::<Infallible>(&columns, Floats::Total).unwrap();
+        prop_assert_eq!(encoded.is_some(), whole.covered == columns.len());
+        if let Some(mut sorted) = encoded {
+            prop_assert_eq!(sorted.bits(), whole.bits);
+            sorted.sort(&Cpu, limit).unwrap();
+            let mut order = expected(&columns);
+            order.truncate(limit.unwrap_or(usize::MAX));
+            prop_assert_eq!(sorted.len(), order.len());
+            let middle = order.len() / 2;
+            for range in [0..order.len(), 0..middle, middle..order.len()] {
+                let decoded = sorted.decode(range.clone()).unwrap();
+                for (got, wanted) in decoded.iter().zip(taken(&columns, &order[range])) {
+                    prop_assert!(same_bits(got, &wanted), "{:?} {:?}", got, wanted);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_is_that_of_arrow(columns in columns(0..=KINDS - 1)) {
         let sorted = sort_indices(&columns, Floats::Total, &Cpu).unwrap();
         prop_assert_eq!(sorted, expected(&columns));
     }
 
     #[test]
-    fn with_nan_greatest_floats_are_ordered_as_canonical_ones(columns in columns()) {
+    fn with_nan_greatest_floats_are_ordered_as_canonical_ones(columns in columns(0..=KINDS - 1)) {
         let sorted = sort_indices(&columns, Floats::NanGreatest, &Cpu).unwrap();
         let canonical: Vec<SortColumn> = columns.iter().cloned().map(canonical).collect();
         prop_assert_eq!(sorted, expected(&canonical));
     }
 }
 
-fn canonical(mut column: SortColumn) -> SortColumn {
-    let any = column.values.as_any();
-    if let Some(floats) = any.downcast_ref::<Float64Array>() {
-        let map = |value: f64| {
-            if value.is_nan() {
-                f64::NAN
-            } else {
-                value + 0.0
-            }
-        };
-        column.values = Arc::new(
-            floats
-                .iter()
-                .map(|value| value.map(map))
-                .collect::<Float64Array>(),
-        );
-    } else if let Some(floats) = any.downcast_ref::<Float32Array>() {
-        let map = |value: f32| {
-            if value.is_nan() {
-                f32::NAN
-            } else {
-                value + 0.0
-            }
-        };
-        column.values = Arc::new(
-            floats
-                .iter()
-                .map(|value| value.map(map))
-                .collect::<Float32Array>(),
-        );
-    } else if let Some(floats) = any.downcast_ref::<Float16Array>() {
-        let map = |value: f16| {
-            if value.is_nan() {
-                f16::NAN
-            } else {
-                value + f16::ZERO
-            }
-        };
-        column.values = Arc::new(
-            floats
-                .iter()
-                .map(|value| value.map(map))
-                .collect::<Float16Array>(),
-        );
+/// Whether arrays are equal, and floats are of the same bits.
+fn same_bits(a: &ArrayRef, b: &ArrayRef) -> bool {
+    let rows = |array: &ArrayRef| {
+        let field = SortField::new(array.data_type().clone());
+        let converter = RowConverter::new(vec![field]).unwrap();
+        converter
+            .convert_columns(std::slice::from_ref(array))
+            .unwrap()
+    };
+    a.data_type() == b.data_type() && rows(a).iter().eq(rows(b).iter())
+}
+
+/// The columns of sorted rows.
+fn taken(columns: &[SortColumn], rows: &[u32]) -> Vec<ArrayRef> {
+    let take = |column: &SortColumn| {
+        let data = column.values.to_data();
+        let mut values = MutableArrayData::new(vec![&data], true, rows.len());
+        for &row in rows {
+            values
+                .try_extend(0, row as usize, row as usize + 1)
+                .unwrap();
+        }
+        make_array(values.freeze())
+    };
+    columns.iter().map(take).collect()
+}
+
+fn canonical(column: SortColumn) -> SortColumn {
+    SortColumn {
+        values: canonical_array(&column.values),
+        ..column
     }
-    column
+}
+
+/// Floats of one NaN and one zero, also in dictionaries and structs.
+fn canonical_array(array: &ArrayRef) -> ArrayRef {
+    macro_rules! floats {
+        ($type:ty, $native:ty, $zero:expr) => {
+            Arc::new(array.as_primitive::<$type>().unary::<_, $type>(|value| {
+                if value.is_nan() {
+                    <$native>::NAN
+                } else {
+                    value + $zero
+                }
+            }))
+        };
+    }
+    match array.data_type() {
+        DataType::Float16 => floats!(Float16Type, f16, f16::ZERO),
+        DataType::Float32 => floats!(Float32Type, f32, 0.0),
+        DataType::Float64 => floats!(Float64Type, f64, 0.0),
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            dictionary.with_values(canonical_array(dictionary.values()))
+        }
+        DataType::Struct(fields) if !fields.is_empty() => {
+            let array = array.as_struct();
+            let values = array.columns().iter().map(canonical_array).collect();
+            Arc::new(StructArray::new(
+                fields.clone(),
+                values,
+                array.nulls().cloned(),
+            ))
+        }
+        _ => array.clone(),
+    }
 }
 
 fn ascending(values: impl Array + 'static) -> SortColumn {
@@ -257,6 +382,57 @@ fn ascending(values: impl Array + 'static) -> SortColumn {
         values: Arc::new(values),
         descending: false,
         nulls_first: false,
+    }
+}
+
+/// Rows that are selected before they are sorted are the first ones of all, in their order.
+#[test]
+fn the_first_rows_are_those_of_a_sort_of_all() {
+    let rows = 300_000_u64;
+    let random = |seed: u64, values: u64| {
+        let value = move |i: u64| (i.wrapping_mul(seed) >> 17) % values;
+        UInt64Array::from_iter_values((0..rows).map(value))
+    };
+    let (a, b) = (0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f);
+    let texts = || {
+        StringArray::from_iter_values(
+            (0..rows).map(|i| format!("{:07}, and more", i * 7919 % 1009)),
+        )
+    };
+    let mut mixed = ascending(random(a, 1 << 30));
+    mixed.descending = true;
+    for columns in [
+        vec![ascending(random(a, 1 << 30))],
+        vec![mixed, ascending(random(b, 1 << 20))],
+        vec![ascending(random(a, 1 << 40)), ascending(random(b, 1 << 45))],
+        vec![
+            ascending(random(a, 3)),
+            ascending(random(b, 1 << 63)),
+            ascending(random(a, 1 << 63)),
+        ],
+        // More rows are equal than are asked for, or the keys are equal.
+        vec![ascending(random(a, 2))],
+        vec![ascending(texts()), ascending(random(a, 1 << 20))],
+        vec![ascending(UInt64Array::from_iter_values(0..rows))],
+        vec![ascending(UInt64Array::from_iter_values((0..rows).rev()))],
+    ] {
+        let encoded = encode::<Infallible>(&columns, Floats::Total).unwrap();
+        let all = encoded.sort_indices(&columns, Floats::Total, &Cpu).unwrap();
+        for limit in [0, 1, 100, 30_000, 74_999, 75_001, 299_999, 400_000] {
+            let first = encoded
+                .first_indices(limit, &columns, Floats::Total, &Cpu)
+                .unwrap();
+            assert!(first == all[..limit.min(all.len())], "the first {limit}");
+            let narrow = std::slice::from_ref(&columns);
+            if is_decodable(columns[0].values.data_type())
+                && let Some(mut narrow) = NarrowRows::encode::<Infallible>(narrow).unwrap()
+            {
+                narrow.sort(&Cpu, Some(limit)).unwrap();
+                let decoded = narrow.decode(0..narrow.len()).unwrap();
+                let wanted = taken(&columns, &first);
+                assert!(decoded == wanted, "the first {limit}");
+            }
+        }
     }
 }
 
@@ -302,12 +478,21 @@ fn keys_take_the_bits_that_the_ranges_need() {
     let almost_full = || ascending(Decimal128Array::from(vec![0, 1, 2, i128::MAX]));
     let sorted = sort_indices(&[almost_full(), extreme()], Floats::Total, &Cpu).unwrap();
     assert_eq!(sorted, [0, 1, 2, 3]);
+    let decimals = |least: i256, most: i256| {
+        ascending(Decimal256Array::from(vec![Some(most), None, Some(least)]))
+    };
+    let sorted = sort_indices(&[decimals(i256::MIN, i256::MAX)], Floats::Total, &Cpu).unwrap();
+    assert_eq!(sorted, [2, 0, 1]);
+    let sorted = sort_indices(&[decimals(i256::MINUS_ONE, i256::ONE)], Floats::Total, &Cpu);
+    assert_eq!(sorted.unwrap(), [2, 0, 1]);
     let codes = ascending(StringArray::from(vec!["DE", "NO", "SE", "FR"]));
     assert_eq!(encode::<()>(&[codes], Floats::Total).unwrap().bits, 12);
     for (columns, bits, covered) in [
         (vec![extreme()], 128, 0),
         (vec![almost_full(), extreme()], 128, 1),
         (vec![full()], 64, 1),
+        (vec![decimals(i256::MINUS_ONE, i256::ONE)], 3, 1),
+        (vec![decimals(i256::MIN, i256::MAX)], 128, 0),
         (vec![flags.clone(), full()], 65, 2),
         (vec![full(), full()], 128, 2),
         (vec![full(), full(), full()], 128, 2),
@@ -389,7 +574,6 @@ fn wide_keys_are_sorted_with_few_ties_and_with_many() {
 
 #[test]
 fn what_cannot_be_sorted_is_an_error() {
-    use arrow_schema::DataType;
     let error = |columns: &[SortColumn]| {
         let error = sort_indices(columns, Floats::Total, &Cpu).unwrap_err();
         error.to_string()
@@ -402,13 +586,16 @@ fn what_cannot_be_sorted_is_an_error() {
         "columns of 1 and 2 rows cannot be sorted together"
     );
     let list = DataType::new_list(DataType::Int8, true);
-    assert!(!is_supported(&list));
-    let list = SortColumn {
-        values: arrow_array::new_empty_array(&list),
-        descending: false,
-        nulls_first: false,
-    };
-    assert!(error(&[list]).contains("cannot be sorted by"));
-    let floats = DataType::Dictionary(DataType::Int8.into(), DataType::Float32.into());
-    assert!(!is_supported(&floats));
+    let fields = vec![Field::new("list", list.clone(), true)];
+    let in_struct = DataType::Struct(fields.into());
+    let in_dictionary = DataType::Dictionary(DataType::Int8.into(), list.clone().into());
+    for unsupported in [list, in_struct, in_dictionary] {
+        assert!(!is_supported(&unsupported));
+        let column = SortColumn {
+            values: arrow_array::new_empty_array(&unsupported),
+            descending: false,
+            nulls_first: false,
+        };
+        assert!(error(&[column]).contains("cannot be sorted by"));
+    }
 }

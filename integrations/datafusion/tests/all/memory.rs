@@ -105,6 +105,20 @@ async fn spills() {
     assert_eq!(ours, theirs);
 }
 
+/// Rows that are decoded from their keys are spilled and merged as others, and free their memory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spills_rows_that_are_keys() {
+    let rows = 2 << 20;
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(24 << 20)));
+    let session = session_in(SessionConfig::new(), always(), runtime);
+    let sql = format!("SELECT (value * 7919) % {rows} AS k FROM range({rows}) ORDER BY k");
+    let (batches, plan) = run(&session, &sql).await.expect("a result");
+    assert!(metric(&plan, "runs") > 1, "{} runs", metric(&plan, "runs"));
+    assert_eq!(metric(&plan, "decoded_rows"), rows);
+    assert!(keys(&batches).into_iter().eq(0..rows as i64));
+    assert!(is_free(&session.runtime_env().memory_pool).await);
+}
+
 /// A pool that is too small for one batch fails, and the error says what to do.
 #[tokio::test]
 async fn too_little_memory() {

@@ -1,26 +1,36 @@
 //! Random tables and random orders.
 
-use crate::{always, metric, run, session, stock};
+use crate::{always, gpu_sorts, metric, run, session, stock};
 use bcfsort_datafusion::{BcfsortOptions, Switch};
 use datafusion::arrow::array::{
-    ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
-    FixedSizeBinaryArray, Float16Array, Float32Array, Float64Array, Int8Array, Int16Array,
-    Int32Array, Int64Array, LargeStringArray, ListArray, NullArray, RecordBatch, StringArray,
-    StringViewArray, TimestampNanosecondArray, UInt16Array, UInt64Array,
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array,
+    Decimal256Array, DictionaryArray, FixedSizeBinaryArray, Float16Array, Float32Array,
+    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalDayTimeArray,
+    IntervalMonthDayNanoArray, IntervalYearMonthArray, LargeStringArray, ListArray, NullArray,
+    RecordBatch, StringArray, StringViewArray, StructArray, TimestampNanosecondArray, UInt16Array,
+    UInt64Array,
 };
+use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::{cast, concat_batches, take_record_batch};
-use datafusion::arrow::datatypes::{DataType, Field, Int8Type, Int32Type, Schema};
+use datafusion::arrow::datatypes::{
+    DataType, Field, Int8Type, Int32Type, IntervalDayTime, IntervalMonthDayNano, Schema, i256,
+};
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::datasource::MemTable;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 use half::f16;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How many kinds of columns there are.
-const KINDS: usize = 19;
+const KINDS: usize = 26;
 
-/// A column of a kind from small random numbers: few values, so that rows are equal in some columns.
+/// The kinds that are decoded from keys, if a row has no others.
+const DECODABLE: [usize; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 19, 20, 21];
+
+/// A column of a kind from small random numbers: few values, so that rows tie in some columns.
 fn column(kind: usize, values: &[Option<i64>]) -> ArrayRef {
     let ints = || values.iter().copied();
     let text = |value: i64| match value.rem_euclid(5) {
@@ -84,8 +94,52 @@ fn column(kind: usize, values: &[Option<i64>]) -> ArrayRef {
             )
             .expect("binary values"),
         ),
+        19 => Arc::new(IntervalYearMonthArray::from_iter(
+            ints().map(|v| v.map(|v| v as i32)),
+        )),
+        20 => Arc::new(IntervalDayTimeArray::from_iter(ints().map(|v| {
+            v.map(|v| IntervalDayTime::new(v as i32 % 5, (v >> 3) as i32))
+        }))),
+        21 => Arc::new(IntervalMonthDayNanoArray::from_iter(ints().map(|v| {
+            v.map(|v| IntervalMonthDayNano::new(v as i32 % 3, (v >> 2) as i32 % 3, v))
+        }))),
+        // Of more than 128 bits together, if the numbers are large.
+        22 => Arc::new(
+            Decimal256Array::from_iter(
+                ints()
+                    .map(|v| v.map(|v| i256::from_i128(v.into()) << (v.rem_euclid(3) * 90) as u8)),
+            )
+            .with_precision_and_scale(76, 3)
+            .expect("a decimal"),
+        ),
+        23 => {
+            let keys = Int32Array::from_iter(ints().map(|v| v.map(|v| v.rem_euclid(9) as i32)));
+            let values = column(6, &[0, 1, 2, 3, 4, 5, 6, 7, 8].map(Some));
+            Arc::new(DictionaryArray::new(keys, values))
+        }
+        // A struct in a struct. Either may be null where its fields are not.
+        24 => {
+            let halves: Vec<Option<i64>> = ints().map(|v| v.map(|v| v / 2)).collect();
+            let thirds: Vec<Option<i64>> = ints().map(|v| v.map(|v| v % 3)).collect();
+            let inner = structs(&[column(15, &halves), column(7, values)], &thirds);
+            structs(&[column(3, &thirds), inner, column(9, values)], &halves)
+        }
+        25 => structs(&[column(22, values), column(17, values)], values),
         _ => Arc::new(NullArray::new(values.len())),
     }
+}
+
+/// Structs of these fields. If numbers are null, some structs are, but not the same ones.
+fn structs(fields: &[ArrayRef], values: &[Option<i64>]) -> ArrayRef {
+    let nulls = values.iter().any(Option::is_none).then(|| {
+        let valid = values.iter().map(|value| value.is_none_or(|v| v % 4 != 0));
+        NullBuffer::from(valid.collect::<Vec<bool>>())
+    });
+    let field = |(i, array): (usize, &ArrayRef)| {
+        Field::new(format!("f{i}"), array.data_type().clone(), true)
+    };
+    let types: Vec<Field> = fields.iter().enumerate().map(field).collect();
+    Arc::new(StructArray::new(types.into(), fields.to_vec(), nulls))
 }
 
 #[derive(Debug, Clone)]
@@ -102,18 +156,25 @@ struct Case {
     single_run: bool,
     max_run_rows: usize,
     batch_size: usize,
+    /// Only columns that are sorted by are selected, of types that are decoded from keys.
+    narrow: bool,
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+fn cases(narrow: bool) -> impl Strategy<Value = Case> {
     let columns = 1_usize..5;
     let partitions = prop::collection::vec(prop::collection::vec(0_usize..300, 0..5), 1..4);
     columns.prop_flat_map(move |columns| {
-        let kinds = prop::collection::vec(0..KINDS, columns);
+        let kind = if narrow {
+            prop::sample::select(DECODABLE.to_vec()).boxed()
+        } else {
+            (0..KINDS).boxed()
+        };
+        let kinds = prop::collection::vec(kind, columns);
         let key = (
             0..columns,
             any::<bool>(),
             any::<bool>(),
-            prop::bool::weighted(0.2),
+            prop::bool::weighted(if narrow { 0.0 } else { 0.2 }),
         );
         (
             (partitions.clone(), kinds, any::<u64>()),
@@ -128,7 +189,7 @@ fn cases() -> impl Strategy<Value = Case> {
             1_usize..200,
         )
             .prop_map(
-                |(table, values, order, limit, single_run, max_run_rows, batch_size)| Case {
+                move |(table, values, order, limit, single_run, max_run_rows, batch_size)| Case {
                     partitions: table.0,
                     kinds: table.1,
                     seed: table.2,
@@ -139,6 +200,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     single_run,
                     max_run_rows,
                     batch_size,
+                    narrow,
                 },
             )
     })
@@ -200,7 +262,22 @@ impl Case {
         let limit = self
             .limit
             .map_or(String::new(), |rows| format!(" LIMIT {rows}"));
-        format!("SELECT * FROM t ORDER BY {}{limit}", keys.join(", "))
+        let columns = if self.narrow {
+            let columns: Vec<String> = self.columns().iter().map(|c| format!("c{c}")).collect();
+            columns.join(", ")
+        } else {
+            "*".to_owned()
+        };
+        format!(
+            "SELECT {columns} FROM t ORDER BY {}{limit}",
+            keys.join(", ")
+        )
+    }
+
+    /// The columns that are sorted by, each once, the last one first.
+    fn columns(&self) -> Vec<usize> {
+        let columns: BTreeSet<usize> = self.order.iter().map(|key| key.0).collect();
+        columns.into_iter().rev().collect()
     }
 
     fn options(&self) -> BcfsortOptions {
@@ -249,6 +326,9 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
         }
         let (got, plan) = run(&ours, &case.sql()).await.expect("our result");
         let (wanted, _) = run(&theirs, &case.sql()).await.expect("their result");
+        if case.narrow {
+            return same_rows(&got, &wanted);
+        }
         let got = concat_batches(&schema, &got).expect("one batch");
         let wanted = concat_batches(&schema, &wanted).expect("one batch");
         // Rows with equal keys may be in any order, so only keys are compared ...
@@ -270,11 +350,28 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     })
 }
 
+/// Batches of the same rows in the same order.
+fn same_rows(got: &[RecordBatch], wanted: &[RecordBatch]) -> Result<(), TestCaseError> {
+    let all = |batches: &[RecordBatch]| {
+        let schema = batches.first()?.schema();
+        let batch = concat_batches(&schema, batches).expect("one batch");
+        let columns: Vec<usize> = (0..schema.fields().len()).collect();
+        (batch.num_rows() > 0).then(|| (schema, rows(&batch, &columns)))
+    };
+    prop_assert_eq!(all(got), all(wanted));
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn equals_the_stock_sort(case in cases()) {
+    fn equals_the_stock_sort(case in cases(false)) {
+        check(&case)?;
+    }
+
+    #[test]
+    fn rows_that_are_keys_equal_those_of_the_stock_sort(case in cases(true)) {
         check(&case)?;
     }
 }
@@ -353,4 +450,84 @@ async fn nested_payload() {
     let wanted = (0..1000).map(|k| Some(vec![Some((k * 973) % 1000), None]));
     let wanted = ListArray::from_iter_primitive::<Int32Type, _, _>(wanted);
     assert_eq!(sorted.column(1).as_ref(), &wanted);
+}
+
+/// Rows that consist of their keys are decoded, if these have at most 128 bits.
+#[tokio::test]
+async fn rows_that_are_keys_are_decoded() {
+    let session = session(SessionConfig::new(), always());
+    let rows = "(SELECT value % 7 AS a, (value * 31) % 1009 AS b, value * 7919 AS c, \
+                value * 104729 AS d, value * 1299709 AS e, 'text' AS t FROM range(50000))";
+    for (sql, decoded) in [
+        ("SELECT a FROM {} ORDER BY a", 50_000),
+        ("SELECT b, a FROM {} ORDER BY a DESC, b", 50_000),
+        ("SELECT d, c, b FROM {} ORDER BY b, d, c", 50_000),
+        ("SELECT a FROM {} ORDER BY a LIMIT 1234", 1234),
+        ("SELECT a, b FROM {} ORDER BY a", 0),
+        ("SELECT t FROM {} ORDER BY t", 0),
+        ("SELECT a FROM {} ORDER BY a % 3, a", 0),
+    ] {
+        run(&session, "SET bcfsort.topk_min_fetch = 0")
+            .await
+            .expect("an option");
+        let sql = sql.replace("{}", rows);
+        let (got, plan) = run(&session, &sql).await.expect(&sql);
+        assert_eq!(metric(&plan, "decoded_rows"), decoded, "{sql}");
+        if decoded > 0 {
+            let (wanted, _) = run(&stock(SessionConfig::new()), &sql).await.expect(&sql);
+            same_rows(&got, &wanted).expect(&sql);
+        }
+    }
+}
+
+/// A limit that is a small part of the rows, and one that is most of them.
+#[tokio::test]
+async fn limits_of_any_size() {
+    let session = session(SessionConfig::new(), always());
+    run(&session, "SET bcfsort.topk_min_fetch = 0")
+        .await
+        .expect("an option");
+    let rows = "(SELECT (value * 7919) % 300007 AS a, value % 5 AS b, chr(65 + value % 26) AS t, \
+                value AS c FROM range(300000))";
+    for order in ["a", "a DESC, c", "b, a", "t, c", "c DESC"] {
+        for limit in [0, 1, 5000, 70_000, 250_000, 300_001] {
+            for (from, rows) in [(0, rows.to_owned()), (2500, format!("{rows} WHERE b < 3"))] {
+                let columns = "a, b, c, t";
+                let sql = format!(
+                    "SELECT {columns} FROM {rows} ORDER BY {order}, c LIMIT {limit} OFFSET {from}"
+                );
+                let (got, _) = run(&session, &sql).await.expect(&sql);
+                let (wanted, _) = run(&stock(SessionConfig::new()), &sql).await.expect(&sql);
+                same_rows(&got, &wanted).expect(&sql);
+            }
+        }
+    }
+}
+
+/// The sorts of window functions, in partitions that are sorted by themselves and in one.
+#[tokio::test]
+async fn windows() {
+    let rows = "(SELECT value % 101 AS a, (value * 7919) % 1009 AS b, value AS c \
+                FROM range(40000))";
+    let over = "PARTITION BY a ORDER BY b DESC NULLS LAST, c";
+    let sql = format!(
+        "SELECT a, b, c, row_number() OVER ({over}) AS n, sum(c) OVER ({over}) AS s, \
+         lag(c) OVER (PARTITION BY b ORDER BY a, c) AS l FROM {rows}"
+    );
+    let ordered = format!("SELECT * FROM ({sql}) ORDER BY a, n");
+    for partitions in [1, 4] {
+        let config = SessionConfig::new().with_target_partitions(partitions);
+        let ours = session(config.clone(), always());
+        let (got, plan) = run(&ours, &ordered).await.expect("our result");
+        // Those of both windows, at least: that of the result may follow from them.
+        assert!(
+            metric(&plan, "gpu_keys") >= 80_000,
+            "{partitions} partitions"
+        );
+        let windows = gpu_sorts(&plan);
+        let is_on_gpu = |sort: &Arc<dyn ExecutionPlan>| sort.name() == "GpuSortExec";
+        assert!(windows.len() >= 2 && windows.iter().all(is_on_gpu));
+        let (wanted, _) = run(&stock(config), &ordered).await.expect("their result");
+        same_rows(&got, &wanted).expect("the same rows");
+    }
 }

@@ -1,0 +1,130 @@
+//! Rows in order.
+
+use crate::buffer::Buffer;
+use crate::gather::Rows;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{DataType, SchemaRef};
+use bcfsort_keys::{NarrowRows, SortColumn, is_decodable};
+use datafusion_common::Result;
+use datafusion_execution::memory_pool::MemoryReservation;
+use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Rows in order, of which batches are made when they are asked for.
+pub(crate) enum Sorted {
+    /// The rows in the order that they came in, and the indices that sort them.
+    Indexed { buffer: Buffer, indices: Vec<u32> },
+    /// Rows whose columns are decoded from their keys.
+    Decoded {
+        rows: NarrowRows,
+        columns: KeyColumns,
+        _memory: MemoryReservation,
+    },
+}
+
+impl Sorted {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Indexed { indices, .. } => indices.len(),
+            Self::Decoded { rows, .. } => rows.len(),
+        }
+    }
+
+    /// The bytes that a row takes in a batch, about.
+    pub(crate) fn bytes_per_row(&self) -> usize {
+        match self {
+            Self::Indexed { buffer, .. } => buffer.copies / buffer.rows.max(1) + 16,
+            Self::Decoded { columns, .. } => columns.bytes_per_row,
+        }
+    }
+
+    /// A range of the rows, in batches of at most `batch_size`.
+    pub(crate) fn batches(
+        &self,
+        range: Range<usize>,
+        schema: &SchemaRef,
+        batch_size: usize,
+    ) -> Result<Vec<RecordBatch>> {
+        match self {
+            Self::Indexed { buffer, indices } => {
+                Rows::new(schema, &buffer.batches).gather(&indices[range], batch_size)
+            }
+            Self::Decoded { rows, columns, .. } => {
+                let batches = range.len().div_ceil(batch_size);
+                let batch = |i: usize| {
+                    let begin = range.start + i * batch_size;
+                    let decoded = rows.decode(begin..range.end.min(begin + batch_size))?;
+                    let of_field = |&key: &usize| decoded[key].clone();
+                    let arrays: Vec<ArrayRef> = columns.of_fields.iter().map(of_field).collect();
+                    Ok(RecordBatch::try_new(schema.clone(), arrays)?)
+                };
+                (0..batches).into_par_iter().map(batch).collect()
+            }
+        }
+    }
+
+    /// What the input needs is free before the output is read.
+    pub(crate) fn decoded(rows: NarrowRows, columns: KeyColumns, mut buffer: Buffer) -> Self {
+        let bytes = match rows.bits() {
+            0..=32 => 4,
+            33..=64 => 8,
+            _ => 20,
+        };
+        let memory = buffer.reservation.take();
+        // (It is less than the rows and their keys.)
+        memory.shrink(memory.size().saturating_sub(bytes * buffer.rows));
+        Self::Decoded {
+            rows,
+            columns,
+            _memory: memory,
+        }
+    }
+}
+
+/// The columns of rows that consist of the columns that they are sorted by.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyColumns {
+    /// For each key, its column.
+    of_keys: Vec<usize>,
+    /// For each column, the key that it is.
+    of_fields: Vec<usize>,
+    bytes_per_row: usize,
+}
+
+impl KeyColumns {
+    /// None if there are other columns, or keys that values cannot be decoded from.
+    pub(crate) fn new(expr: &LexOrdering, schema: &SchemaRef) -> Option<Self> {
+        let column_of = |key: &PhysicalSortExpr| {
+            let column = key.expr.downcast_ref::<Column>()?.index();
+            is_decodable(schema.fields().get(column)?.data_type()).then_some(column)
+        };
+        let of_keys: Vec<usize> = expr.iter().map(column_of).collect::<Option<_>>()?;
+        let key_of = |field| of_keys.iter().position(|&column| column == field);
+        let of_fields: Vec<usize> = (0..schema.fields().len())
+            .map(key_of)
+            .collect::<Option<_>>()?;
+        let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(1) + 1;
+        let bytes_per_row = schema
+            .fields()
+            .iter()
+            .map(|field| width(field.data_type()))
+            .sum();
+        Some(Self {
+            of_keys,
+            of_fields,
+            bytes_per_row,
+        })
+    }
+
+    /// The columns of a batch to sort by.
+    pub(crate) fn of_batch(&self, batch: &RecordBatch, expr: &LexOrdering) -> Vec<SortColumn> {
+        let column = |(&column, key): (&usize, &PhysicalSortExpr)| SortColumn {
+            values: batch.column(column).clone(),
+            descending: key.options.descending,
+            nulls_first: key.options.nulls_first,
+        };
+        self.of_keys.iter().zip(expr.iter()).map(column).collect()
+    }
+}
