@@ -1,40 +1,15 @@
-//! The adapters of the machine, and what is open on them.
+//! The adapters of the machine, and the sorters of the devices that calls name.
 
-use crate::errors::Failure;
-use crate::gpu::Gpus;
+use crate::errors::{no_device, warn};
 use crate::process::detach;
-use bcfsort_auto::device::is_software;
-use bcfsort_auto::{Device, NoDevice};
+use bcfsort_auto::device::{self, adapters, is_software};
+use bcfsort_auto::{AutoSorter, Device, Error, NoDevice, OnError, Warning};
 use pyo3::prelude::*;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use wgpu_bcfsort::{adapters, wgpu::Adapter};
-
-/// Asked for once, since some drivers take a second to answer.
-struct Machine {
-    process: u32,
-    adapters: Vec<Adapter>,
-    open: Vec<Gpus>,
-}
-
-static MACHINE: Mutex<Option<Machine>> = Mutex::new(None);
-
-/// Acts on the machine, without the GIL: opening takes seconds.
-fn with<R>(act: impl FnOnce(&mut Machine) -> R) -> R {
-    let mut machine: MutexGuard<'_, _> = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let process = std::process::id();
-    if let Some(of) = &mut *machine
-        && of.process != process
-        && of.open.is_empty()
-    {
-        // A forked process cannot use, nor free, what drivers made for its parent.
-        std::mem::forget(machine.take());
-    }
-    act(machine.get_or_insert_with(|| Machine {
-        process,
-        adapters: adapters(),
-        open: Vec::new(),
-    }))
-}
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use wgpu_bcfsort::wgpu::Adapter;
 
 /// The adapters that can sort, best first: (name, backend, driver, whether it is software).
 #[pyfunction]
@@ -46,80 +21,139 @@ pub(crate) fn devices(py: Python<'_>) -> Vec<(String, String, String, bool)> {
         let backend = info.backend.to_string();
         (info.name, backend, driver.trim().to_owned(), is_software)
     };
-    detach(py, || {
-        with(|machine| machine.adapters.iter().map(describe).collect())
-    })
+    detach(py, || adapters().iter().map(describe).collect())
 }
 
 /// The number of devices that are open.
 #[pyfunction]
 pub(crate) fn opened(py: Python<'_>) -> usize {
-    detach(py, || with(|machine| machine.open.len()))
+    detach(py, device::opened)
 }
 
-/// The indices of the adapters that a device names: of a number, only that one.
-pub(crate) fn named(device: &Device, is_number: bool) -> Result<Vec<usize>, NoDevice> {
-    with(|Machine { adapters, .. }| {
-        if is_number && !adapters.is_empty() {
-            let number = device.to_string();
-            let index = number.parse().ok().filter(|&i: &usize| i < adapters.len());
-            return match index {
-                Some(index) => Ok(vec![index]),
-                None => Err(NoDevice::Unknown {
-                    name: number,
-                    there: adapters.iter().map(|a| a.get_info().name).collect(),
-                }),
-            };
+/// What a call names as its device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) device: Device,
+    /// An integer, which is the number of an adapter and no part of a name.
+    pub(crate) is_number: bool,
+}
+
+/// The sorter of a name. It is kept as long as the process lives, so that all calls share it.
+pub(crate) struct Named {
+    name: Name,
+    process: u32,
+    pub(crate) sorter: AutoSorter,
+    /// The indices of its adapters; none if it has to choose, or is the CPU.
+    pub(crate) adapters: Vec<usize>,
+    /// Whether a GPU has worked for it.
+    pub(crate) is_open: AtomicBool,
+}
+
+impl Named {
+    fn new(name: Name, sorter: AutoSorter, adapters: Vec<usize>) -> Self {
+        Self {
+            name,
+            process: std::process::id(),
+            sorter,
+            adapters,
+            is_open: AtomicBool::new(false),
         }
-        let chosen = device.among(adapters)?;
-        let index = |adapter: &Adapter| adapters.iter().position(|a| a == adapter);
-        Ok(chosen.iter().filter_map(index).collect())
-    })
-}
+    }
 
-/// Why `auto` has no GPU.
-pub(crate) enum Unusable {
-    NoAdapter,
-    /// The name of the best adapter, which is a program on the CPU.
-    Software(String),
-    Failed(String),
-}
+    /// The sorter of a name, in which the environment has been regarded. `is_auto` if the call has
+    /// named no device. Opens nothing.
+    pub(crate) fn of(name: &Name, is_auto: bool) -> PyResult<Arc<Self>> {
+        static ALL: Mutex<Vec<Arc<Named>>> = Mutex::new(Vec::new());
 
-impl std::fmt::Display for Unusable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NoAdapter => NoDevice::None.fmt(f),
-            Self::Software(name) => write!(f, "the best adapter, {name}, is software"),
-            Self::Failed(why) => f.write_str(why),
+        let process = std::process::id();
+        // (A forked process makes its own, but for a GPU of its parent, which is an error there.)
+        let is_it = |each: &&Arc<Self>| {
+            each.name == *name && (each.process == process || each.is_open.load(Relaxed))
+        };
+        let all = || ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = all().iter().find(is_it) {
+            return Ok(found.clone());
         }
+        let (sorter, adapters) = match name.device {
+            Device::Auto | Device::Cpu => {
+                let none = |_: Error| no_device(&NoDevice::None, is_auto);
+                let sorter = AutoSorter::new(name.device.clone()).map_err(none)?;
+                (sorter.warn_by(warn_caller), Vec::new())
+            }
+            _ => {
+                let indices = indices(name).map_err(|error| no_device(&error, is_auto))?;
+                let chosen = indices.iter().map(|&i| adapters()[i].clone()).collect();
+                let sorter = AutoSorter::of_adapters(chosen).with_device(name.device.clone());
+                (sorter.on_error(OnError::Fail), indices)
+            }
+        };
+        let made = Arc::new(Self::new(name.clone(), sorter, adapters));
+        let mut all = all();
+        // (Another thread may have been faster.)
+        if let Some(found) = all.iter().find(is_it) {
+            return Ok(found.clone());
+        }
+        all.push(made.clone());
+        Ok(made)
+    }
+
+    /// A sorter on an adapter, also if it is software, that the CPU replaces if it fails.
+    pub(crate) fn replaceable(index: usize) -> PyResult<Arc<Self>> {
+        let device = Device::Named(index.to_string());
+        let name = Name {
+            device,
+            is_number: true,
+        };
+        let indices = indices(&name).map_err(|error| no_device(&error, false))?;
+        let chosen = indices.iter().map(|&i| adapters()[i].clone()).collect();
+        let sorter = AutoSorter::of_adapters(chosen).warn_by(warn_caller);
+        Ok(Arc::new(Self::new(name, sorter, Vec::new())))
     }
 }
 
-/// The index and the name of the best adapter, if it is no software.
-pub(crate) fn best() -> Result<(usize, String), Unusable> {
-    with(|machine| match machine.adapters.first() {
-        None => Err(Unusable::NoAdapter),
-        Some(first) => {
-            let info = first.get_info();
-            if is_software(&info) {
-                return Err(Unusable::Software(info.name));
-            }
-            Ok((0, info.name))
-        }
-    })
+/// The indices of the adapters that a device names: of a number, only that one.
+fn indices(name: &Name) -> Result<Vec<usize>, NoDevice> {
+    let all = adapters();
+    if name.is_number && !all.is_empty() {
+        let number = name.device.to_string();
+        let index = number.parse().ok().filter(|&i: &usize| i < all.len());
+        return match index {
+            Some(index) => Ok(vec![index]),
+            None => Err(NoDevice::Unknown {
+                name: number,
+                there: all.iter().map(|a| a.get_info().name).collect(),
+            }),
+        };
+    }
+    let chosen = name.device.among(all)?;
+    let index = |adapter: &Adapter| all.iter().position(|a| a == adapter);
+    Ok(chosen.iter().filter_map(index).collect())
 }
 
-/// Opens adapters, or returns what is open of them.
-pub(crate) fn open(indices: &[usize]) -> Result<Gpus, Failure> {
-    with(|machine| {
-        if let Some(gpus) = machine.open.iter().find(|gpus| gpus.adapters() == indices) {
-            return Ok(gpus.clone());
+thread_local! {
+    /// The error that Python's filters have made of a warning, until the call can raise it.
+    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// The error of the last warning of this thread.
+pub(crate) fn take_raised() -> Option<PyErr> {
+    RAISED.take()
+}
+
+/// Warns the caller of the package. A failure is told once in a process.
+fn warn_caller(warning: &Warning) {
+    static FAILED: AtomicBool = AtomicBool::new(false);
+
+    let warned = match warning {
+        Warning::NoAdapter => {
+            let none = NoDevice::None;
+            let message = format!("{none}: the CPU sorts; device='cpu' says that this is intended");
+            warn("NoAdapterWarning", &message)
         }
-        if machine.process != std::process::id() {
-            return Err(Failure::Forked);
+        Warning::Failed(why) if !FAILED.swap(true, Relaxed) => {
+            warn("DeviceFailedWarning", &format!("the CPU sorts: {why}"))
         }
-        let gpus = Gpus::open(indices, &machine.adapters)?;
-        machine.open.push(gpus.clone());
-        Ok(gpus)
-    })
+        _ => Ok(()),
+    };
+    RAISED.set(warned.err());
 }

@@ -30,7 +30,7 @@ pub(crate) use with_word;
 pub(crate) fn encode(
     values: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
-    order: Order,
+    order: &Bound<'_, Order>,
     merges: bool,
 ) -> PyResult<()> {
     fn run<W: Word, C: Integer>(
@@ -42,18 +42,13 @@ pub(crate) fn encode(
         let (values, out) = (values.as_slice()?, out.as_slice_mut()?);
         same_length(values.len(), out.len())?;
         detach(py, || {
-            let parts = values.par_chunks(PART).zip(out.par_chunks_mut(PART));
-            parts.for_each(|(values, out)| {
-                for (value, out) in values.iter().zip(out) {
-                    *out = C::of(value.encode(codes).code());
-                }
-            });
+            map_parts(values, out, |value| C::of(value.encode(codes).code()));
         });
         Ok(())
     }
     let py = values.py();
     with_word!(values, W => {
-        let (values, codes) = (values.extract()?, W::codes(order, merges));
+        let (values, codes) = (values.extract()?, W::codes(*order.get(), merges));
         with_word!(out, C => run::<W, C>(py, &values, &mut out.extract()?, &codes); u32, u64)
     }; u8, u16, u32, u64)
 }
@@ -63,7 +58,7 @@ pub(crate) fn encode(
 pub(crate) fn decode(
     codes: &Bound<'_, PyAny>,
     out: Option<&Bound<'_, PyAny>>,
-    order: Order,
+    order: &Bound<'_, Order>,
 ) -> PyResult<()> {
     fn in_place<W: Word>(
         py: Python<'_>,
@@ -71,13 +66,7 @@ pub(crate) fn decode(
         codes: &Codes<W>,
     ) -> PyResult<()> {
         let words = words.as_slice_mut()?;
-        detach(py, || {
-            words.par_chunks_mut(PART).for_each(|words| {
-                for word in words {
-                    *word = word.decode(codes);
-                }
-            });
-        });
+        detach(py, || map_in_place(words, |word| word.decode(codes)));
         Ok(())
     }
     fn run<W: Word>(
@@ -94,22 +83,46 @@ pub(crate) fn decode(
     let py = codes.py();
     let Some(out) = out else {
         return with_word!(codes, W => {
-            in_place::<W>(py, &mut codes.extract()?, &W::codes(order, false))
+            in_place::<W>(py, &mut codes.extract()?, &W::codes(*order.get(), false))
         }; u32, u64);
     };
     with_word!(out, W => {
-        run::<W>(py, &codes.extract()?, &mut out.extract()?, &W::codes(order, false))
+        run::<W>(py, &codes.extract()?, &mut out.extract()?, &W::codes(*order.get(), false))
     }; u8, u16)
 }
 
 /// Decodes each code, on all cores.
 pub(crate) fn decode_all<W: Word, C: Integer>(from: &[C], out: &mut [W], codes: &Codes<W>) {
-    let parts = from.par_chunks(PART).zip(out.par_chunks_mut(PART));
-    parts.for_each(|(from, out)| {
-        for (code, out) in from.iter().zip(out) {
-            *out = W::of(code.code()).decode(codes);
+    map_parts(from, out, |code| W::of(code.code()).decode(codes));
+}
+
+/// Writes what a function makes of each element: on all cores, but on one thread if there are few,
+/// for which others would start too late.
+pub(crate) fn map_parts<A: Copy + Sync, B: Send>(
+    from: &[A],
+    out: &mut [B],
+    map: impl Fn(A) -> B + Sync,
+) {
+    let part = |(from, out): (&[A], &mut [B])| {
+        for (&from, out) in from.iter().zip(out) {
+            *out = map(from);
         }
-    });
+    };
+    if out.len() <= PART {
+        part((from, out));
+    } else {
+        (from.par_chunks(PART).zip(out.par_chunks_mut(PART))).for_each(part);
+    }
+}
+
+/// Maps each element in place, as [`map_parts`] does.
+pub(crate) fn map_in_place<A: Copy + Send>(all: &mut [A], map: impl Fn(A) -> A + Sync) {
+    let part = |part: &mut [A]| part.iter_mut().for_each(|each| *each = map(*each));
+    if all.len() <= PART {
+        part(all);
+    } else {
+        all.par_chunks_mut(PART).for_each(part);
+    }
 }
 
 /// Writes the elements of `source` at `indices` to `out`.

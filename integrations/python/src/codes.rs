@@ -14,40 +14,80 @@ pub(crate) enum Kind {
 }
 
 /// The order of an array's values.
+#[pyclass(module = "bcfsort._native", frozen)]
 #[derive(Clone, Copy)]
 pub(crate) struct Order {
-    kind: Kind,
-    descending: bool,
+    pub(crate) kind: Kind,
+    pub(crate) descending: bool,
     /// Whether NaN, or NaT, comes last in either direction. Otherwise floats have the total order.
     missing_last: bool,
     is_time: bool,
+    /// numpy's kind.
+    letter: char,
 }
 
-impl FromPyObject<'_, '_> for Order {
-    type Error = PyErr;
-
-    /// From `(kind, descending, missing_last)`. The kind is numpy's, and `E` for bfloat16.
-    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let (kind, bits, descending, missing_last): (String, u32, bool, bool) = object.extract()?;
-        let float = match (kind.as_str(), bits) {
-            ("f", 16) => 10,
-            ("f", 32) => 23,
-            ("f", 64) => 52,
-            ("E", 16) => 7,
+#[pymethods]
+impl Order {
+    /// The kind is numpy's, and `E` for bfloat16.
+    #[new]
+    pub(crate) fn new(
+        kind: char,
+        bits: u32,
+        descending: bool,
+        missing_last: bool,
+    ) -> PyResult<Self> {
+        let float = match (kind, bits) {
+            ('f', 16) => 10,
+            ('f', 32) => 23,
+            ('f', 64) => 52,
+            ('E', 16) => 7,
             _ => 0,
         };
-        let kind_of = match (kind.as_str(), float) {
-            ("u" | "b", _) => Kind::Unsigned,
-            ("i" | "M" | "m", _) => Kind::Signed,
-            ("f" | "E", 1..) => Kind::Float(float),
+        let kind_of = match (kind, float) {
+            ('u' | 'b', _) => Kind::Unsigned,
+            ('i' | 'M' | 'm', _) => Kind::Signed,
+            ('f' | 'E', 1..) => Kind::Float(float),
             _ => return Err(PyValueError::new_err(format!("no order of {kind}{bits}"))),
         };
         Ok(Self {
             kind: kind_of,
             descending,
             missing_last,
-            is_time: matches!(kind.as_str(), "M" | "m"),
+            is_time: matches!(kind, 'M' | 'm'),
+            letter: kind,
         })
+    }
+
+    #[getter]
+    const fn kind(&self) -> char {
+        self.letter
+    }
+}
+
+impl Order {
+    /// The order of keys of a GPU.
+    pub(crate) const fn direction(&self) -> wgpu_bcfsort::Order {
+        if self.descending {
+            wgpu_bcfsort::Order::Descending
+        } else {
+            wgpu_bcfsort::Order::Ascending
+        }
+    }
+
+    /// Whether there are missing values, and they come last.
+    pub(crate) const fn has_missing(&self) -> bool {
+        self.missing_last && (self.is_time || matches!(self.kind, Kind::Float(_)))
+    }
+
+    /// The order of codes themselves.
+    pub(crate) const fn of_codes() -> Self {
+        Self {
+            kind: Kind::Unsigned,
+            descending: false,
+            missing_last: false,
+            is_time: false,
+            letter: 'u',
+        }
     }
 }
 
@@ -74,6 +114,28 @@ pub(crate) struct Codes<W> {
 }
 
 impl<W: Word> Codes<W> {
+    /// Whether a word is missing, at the lower end of the total order: it is moved to the upper
+    /// one. Of codes that are a bijection.
+    #[inline(always)]
+    pub(crate) fn is_moved(&self, word: W) -> bool {
+        word.encode(self).code() > W::of(u64::MAX).code() - self.low.code()
+    }
+
+    /// Whether values up to that of a code compare as their codes do: floats as numbers, where they
+    /// are none of the missing ones. Of codes that are shared by equal values.
+    pub(crate) fn compare_as_values(&self, code: W) -> bool {
+        if self.negative.code() > 0 {
+            self.zero.code() > 0 && code < self.most
+        } else {
+            self.low.code() == 0
+        }
+    }
+
+    /// The code of all missing values, if they have one.
+    pub(crate) const fn of_missing(&self) -> W {
+        self.most
+    }
+
     /// The codes that stand for several words if values that compare equal have one code: that of
     /// -0 and 0, and that of all NaNs.
     pub(crate) fn shared(&self) -> impl Iterator<Item = W> + use<W> {
@@ -94,10 +156,18 @@ pub(crate) trait Word: Integer + Ord {
 
     /// The bits that have this code.
     fn decode(self, codes: &Codes<Self>) -> Self;
+
+    /// A code with the index of its element: these have the order of the codes, and of the indices
+    /// where codes are equal.
+    type Indexed: Ord + Copy + Send + Sync;
+
+    fn indexed(self, index: u32) -> Self::Indexed;
+
+    fn index(record: Self::Indexed) -> u32;
 }
 
 macro_rules! word {
-    ($($word:ty: $signed:ty),*) => {$(
+    ($($word:ty: $signed:ty, $indexed:ty),*) => {$(
         impl Word for $word {
             fn codes(order: Order, merges: bool) -> Codes<Self> {
                 const SIGN: $word = 1 << (<$word>::BITS - 1);
@@ -136,10 +206,22 @@ macro_rules! word {
                 let is_positive = (ordered as $signed >> (Self::BITS - 1)) as Self;
                 ordered ^ (!is_positive & codes.negative | codes.sign)
             }
+
+            type Indexed = $indexed;
+
+            #[inline(always)]
+            fn indexed(self, index: u32) -> $indexed {
+                <$indexed>::from(self) << 32 | <$indexed>::from(index)
+            }
+
+            #[inline(always)]
+            fn index(record: $indexed) -> u32 {
+                record as u32
+            }
         }
     )*};
 }
-word!(u8: i8, u16: i16, u32: i32, u64: i64);
+word!(u8: i8, u64, u16: i16, u64, u32: i32, u64, u64: i64, u128);
 
 #[cfg(test)]
 mod tests {
@@ -151,6 +233,7 @@ mod tests {
             descending,
             missing_last,
             is_time,
+            letter: ' ',
         }
     }
 

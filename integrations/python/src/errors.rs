@@ -1,31 +1,16 @@
 //! Errors and warnings as those of Python.
 
+use bcfsort_auto::NoDevice;
+use bcfsort_auto::device::{REQUIRE_ADAPTER, adapter_required};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use std::fmt;
 use wgpu_bcfsort::Error;
 
-/// Why a call failed on a GPU.
+/// Why a call ended on a GPU.
 pub(crate) enum Failure {
     Sort(Error),
-    /// The process was forked from the one that has opened the GPU. Vulkan's and Metal's state does
-    /// not survive this.
-    Forked,
     /// Ctrl-C was pressed.
     Python(PyErr),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sort(error) => error.fmt(f),
-            Self::Forked => f.write_str(
-                "the GPU was opened before this process was forked: start processes by the method \
-                 'spawn' or 'forkserver'",
-            ),
-            Self::Python(error) => error.fmt(f),
-        }
-    }
 }
 
 impl From<Error> for Failure {
@@ -40,18 +25,25 @@ impl From<PyErr> for Failure {
     }
 }
 
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> Self {
-        let message = failure.to_string();
-        match failure {
-            Failure::Python(error) => error,
-            Failure::Sort(Error::NoAdapter) => named("NoAdapterError", message),
-            Failure::Sort(Error::OutOfMemory { .. } | Error::OutOfHostMemory { .. }) => {
-                named("OutOfMemoryError", message)
-            }
-            Failure::Sort(_) | Failure::Forked => named("Error", message),
-        }
+/// The exception of a call that failed.
+pub(crate) fn raised(error: &bcfsort_auto::Error) -> PyErr {
+    use bcfsort_auto::Error as Auto;
+
+    let class = match error {
+        Auto::NoDevice(_) | Auto::Sort(Error::NoAdapter) => "NoAdapterError",
+        Auto::Sort(Error::OutOfMemory { .. } | Error::OutOfHostMemory { .. }) => "OutOfMemoryError",
+        _ => "Error",
+    };
+    named(class, error.to_string())
+}
+
+/// The exception where a device names no adapter, by default (`is_auto`) or in a call.
+pub(crate) fn no_device(error: &NoDevice, is_auto: bool) -> PyErr {
+    let mut message = error.to_string();
+    if *error == NoDevice::None && is_auto && adapter_required() {
+        message += &format!(", and {REQUIRE_ADAPTER} is 1");
     }
+    named("NoAdapterError", message)
 }
 
 /// An exception of the package: of a class of `bcfsort._errors`.

@@ -1,117 +1,11 @@
 //! Sorts of codes on GPUs.
 
-use crate::arrays::{Integer, decode_all};
-use crate::codes::{Codes, Word};
 use crate::cpu::widen;
 use crate::errors::Failure;
-use bcfsort_auto::MultiSorter;
-use bcfsort_auto::device::describe;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
-use wgpu_bcfsort::{Error, Keys, Options, Order, SortJob, SortKey, Sorter, TopKJob, wgpu};
-
-/// One GPU that is open, or several. Clones share it.
-#[derive(Clone)]
-pub(crate) struct Gpus(Arc<Opened>);
-
-struct Opened {
-    adapters: Vec<usize>,
-    name: String,
-    process: u32,
-    sorters: Sorters,
-}
-
-enum Sorters {
-    One(Box<Sorter>),
-    Several(MultiSorter),
-}
-
-impl Gpus {
-    /// Opens some of all adapters.
-    pub(crate) fn open(indices: &[usize], adapters: &[wgpu::Adapter]) -> Result<Self, Error> {
-        let chosen: Vec<wgpu::Adapter> = indices.iter().map(|&i| adapters[i].clone()).collect();
-        let names: Vec<String> = chosen.iter().map(|a| describe(&a.get_info())).collect();
-        let sorters = match &chosen[..] {
-            [one] => Sorters::One(Box::new(Sorter::open(Options::default().adapter(one))?)),
-            several => Sorters::Several(MultiSorter::open(several)?),
-        };
-        Ok(Self(Arc::new(Opened {
-            adapters: indices.to_vec(),
-            name: names.join(", "),
-            process: std::process::id(),
-            sorters,
-        })))
-    }
-
-    /// The indices of their adapters.
-    pub(crate) fn adapters(&self) -> &[usize] {
-        &self.0.adapters
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    pub(crate) fn check_process(&self) -> Result<(), Failure> {
-        if self.0.process == std::process::id() {
-            Ok(())
-        } else {
-            Err(Failure::Forked)
-        }
-    }
-
-    /// All of them, the best first.
-    pub(crate) fn sorters(&self) -> &[Sorter] {
-        match &self.0.sorters {
-            Sorters::One(sorter) => std::slice::from_ref(&**sorter),
-            Sorters::Several(sorter) => sorter.sorters(),
-        }
-    }
-
-    /// The best one, for what one does alone.
-    fn first(&self) -> &Sorter {
-        &self.sorters()[0]
-    }
-
-    fn sort<C: SortKey>(&self, codes: &mut [C]) -> Result<(), Error> {
-        match &self.0.sorters {
-            Sorters::One(sorter) => sorter.sort(codes, Order::Ascending),
-            Sorters::Several(sorter) => sorter.sort(codes, Order::Ascending),
-        }
-    }
-
-    pub(crate) fn argsort<C: SortKey>(&self, codes: &[C]) -> Result<Vec<u32>, Error> {
-        match &self.0.sorters {
-            Sorters::One(sorter) => sorter.argsort(codes, Order::Ascending),
-            Sorters::Several(sorter) => sorter.argsort(codes, Order::Ascending),
-        }
-    }
-
-    /// Sorts codes, and writes their words. Afterwards the codes are there in any order, also after
-    /// a failure.
-    pub(crate) fn sort_to<W: Word, C: Integer + SortKey>(
-        &self,
-        codes: &mut [C],
-        out: &mut [W],
-        mapping: &Codes<W>,
-    ) -> Result<(), Failure> {
-        if let Sorters::Several(_) = &self.0.sorters {
-            self.sort(codes)?;
-            decode_all(codes, out, mapping);
-            return Ok(());
-        }
-        let mut rest = out;
-        self.first()
-            .sort_to(codes, Order::Ascending, |block: &[C]| {
-                let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
-                decode_all(block, to, mapping);
-                rest = after;
-                Ok(())
-            })
-    }
-}
+use wgpu_bcfsort::{Error, Keys, MultiSorter, Order, SortJob, SortKey, Sorter, TopKJob, wgpu};
 
 /// Codes of rows that are sorted at once, at most: between two sorts Ctrl-C is seen.
 const AT_ONCE: u64 = 1 << 27;
@@ -156,11 +50,11 @@ impl ByRows {
 
 /// Sorts each row of `columns` codes, in place.
 pub(crate) fn sort_rows<C: SortKey>(
-    gpus: &Gpus,
+    gpus: &MultiSorter,
     codes: &mut [C],
     columns: usize,
 ) -> Result<(), Failure> {
-    let sorter = gpus.first();
+    let sorter = first(gpus);
     let by = if columns >= LONG_ROW || codes.len() == columns {
         ByRows::Each
     } else {
@@ -168,7 +62,7 @@ pub(crate) fn sort_rows<C: SortKey>(
     };
     for rows in codes.chunks_mut(by.part::<C>(sorter, columns)) {
         match by {
-            ByRows::Each => gpus.sort(rows)?,
+            ByRows::Each => gpus.sort(rows, Order::Ascending)?,
             ByRows::All | ByRows::Top => {
                 let keys = sorter.upload(rows)?;
                 let offsets = offsets(sorter, rows.len(), columns)?;
@@ -186,13 +80,13 @@ pub(crate) fn sort_rows<C: SortKey>(
 
 /// Writes the indices within each row of `columns` codes that sort it, stably: the first `k`.
 pub(crate) fn argsort_rows<C: SortKey>(
-    gpus: &Gpus,
+    gpus: &MultiSorter,
     codes: &[C],
     columns: usize,
     k: usize,
     indices: &mut [i64],
 ) -> Result<(), Failure> {
-    let sorter = gpus.first();
+    let sorter = first(gpus);
     let is_small = k < columns && k <= MOST_OF_A_ROW;
     let by = if codes.len() == columns {
         ByRows::Each
@@ -206,7 +100,7 @@ pub(crate) fn argsort_rows<C: SortKey>(
     let part = by.part::<C>(sorter, columns);
     for (codes, indices) in (codes.chunks(part)).zip(indices.chunks_mut(part / columns * k)) {
         match by {
-            ByRows::Each if k == columns => widen(&gpus.argsort(codes)?, indices),
+            ByRows::Each if k == columns => widen(&gpus.argsort(codes, Order::Ascending)?, indices),
             ByRows::Each => select_indices(gpus, codes, 0..k, indices)?,
             ByRows::All => {
                 let keys = sorter.upload(codes)?;
@@ -240,17 +134,17 @@ pub(crate) fn argsort_rows<C: SortKey>(
 /// Reorders codes so that those of some ranks are in their sorted positions, smaller ones before
 /// and greater ones after them.
 pub(crate) fn select<C: SortKey>(
-    gpus: &Gpus,
+    gpus: &MultiSorter,
     codes: &mut [C],
     ranks: Range<usize>,
 ) -> Result<(), Failure> {
-    let (sorter, len) = (gpus.first(), codes.len() as u64);
+    let (sorter, len) = (first(gpus), codes.len() as u64);
     if ranks.is_empty() {
         return Ok(());
     }
     if len > sorter.max_len(C::KEY_TYPE) {
         // More than the device takes at once are all sorted, in chunks.
-        return Ok(gpus.sort(codes)?);
+        return Ok(gpus.sort(codes, Order::Ascending)?);
     }
     let keys = sorter.upload(codes)?;
     let job = SortJob::new(Keys::new(&keys, C::KEY_TYPE), len);
@@ -262,12 +156,12 @@ pub(crate) fn select<C: SortKey>(
 
 /// Writes the indices of a `select`: all of them, or as many as there are ranks.
 pub(crate) fn select_indices<C: SortKey>(
-    gpus: &Gpus,
+    gpus: &MultiSorter,
     codes: &[C],
     ranks: Range<usize>,
     indices: &mut [i64],
 ) -> Result<(), Failure> {
-    let (sorter, len) = (gpus.first(), codes.len() as u64);
+    let (sorter, len) = (first(gpus), codes.len() as u64);
     let wanted = if indices.len() == codes.len() {
         0..codes.len()
     } else {
@@ -279,7 +173,7 @@ pub(crate) fn select_indices<C: SortKey>(
         return Ok(());
     }
     if len > sorter.max_len(C::KEY_TYPE) {
-        widen(&gpus.argsort(codes)?[wanted], indices);
+        widen(&gpus.argsort(codes, Order::Ascending)?[wanted], indices);
         return Ok(());
     }
     let keys = sorter.upload(codes)?;
@@ -291,6 +185,11 @@ pub(crate) fn select_indices<C: SortKey>(
     let order: Vec<u32> = sorter.download(order.slice(bytes))?;
     widen(&order, indices);
     Ok(())
+}
+
+/// The best one, for what one does alone.
+fn first(gpus: &MultiSorter) -> &Sorter {
+    &gpus.sorters()[0]
 }
 
 /// The starts of rows, on the device, and their number.

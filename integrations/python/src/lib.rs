@@ -1,18 +1,25 @@
 //! The native part of the Python package `bcfsort`.
 //!
-//! The Python part turns each array into *codes*: unsigned integers whose ascending order is the
-//! order that was asked for, descending or with NaNs last. So everything here sorts unsigned
-//! integers in ascending order. All functions release the GIL while they work.
+//! The Python part passes the bits of arrays, as unsigned integers: *words*. One array is sorted by
+//! the type of its values ([`keys`]) where a device does it. Otherwise, and for rows, words are
+//! mapped to [`codes`]: unsigned integers whose ascending order is the order that was asked for,
+//! descending or with NaNs last. All functions release the GIL while they work, unless that is over
+//! before another thread could have it.
 
 mod adapters;
+mod argsort;
 mod arrays;
 mod codes;
 mod cpu;
 mod engine;
 mod errors;
 mod gpu;
+mod keys;
+mod model;
 mod process;
 mod runs;
+mod select;
+mod sort;
 mod sorted;
 mod table;
 
@@ -27,9 +34,11 @@ mod _native {
     #[pymodule_export]
     use crate::arrays::{decode, encode, take};
     #[pymodule_export]
+    use crate::codes::Order;
+    #[pymodule_export]
     use crate::engine::Engine;
     #[pymodule_export]
-    use crate::runs::{lengths, number, restore, runs};
+    use crate::runs::{distinct, lengths, number, runs};
     #[pymodule_export]
     use crate::sorted::{merge, search};
     #[pymodule_export]

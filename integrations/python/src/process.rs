@@ -19,6 +19,16 @@ pub(crate) fn detach<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -
     })
 }
 
+/// The same, but with the GIL and on this thread if the work is short: it is over before another
+/// thread could have the GIL.
+pub(crate) fn detach_if<R: Send>(
+    py: Python<'_>,
+    is_long: bool,
+    work: impl FnOnce() -> R + Send,
+) -> R {
+    if is_long { detach(py, work) } else { work() }
+}
+
 /// Rayon's threads in a process that was forked: those of its parent are not there, and work for
 /// them would wait forever.
 fn forked_pool() -> Option<&'static ThreadPool> {

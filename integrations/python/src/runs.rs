@@ -2,8 +2,8 @@
 //!
 //! Unique values, their counts, the inverse and ranks are all read from the runs.
 
-use crate::arrays::{Integer, PART, decode_all, same_length, with_word};
-use crate::codes::{Order, Word};
+use crate::arrays::{Integer, PART, same_length, with_word};
+use crate::codes::{Codes, Order, Word};
 use crate::process::detach;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
@@ -229,41 +229,208 @@ fn number_part(
     Some(())
 }
 
-/// Writes the words of sorted codes that were made with `merges`. Where a code stands for several
-/// words, as that of all NaNs does, these are the first of them in `source`, in its order.
+/// The words of all runs, and their starts.
+type Distinct<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyArray1<i64>>>);
+
+/// Finds the runs of equal values in sorted words. Returns a word of each run, or None if each word
+/// is a run of its own, and where runs start, if that is asked for, with the number of all words
+/// behind them. All missing values are one run if `equal_missing`.
+///
+/// Where equal values have different words, as -0 and 0 or two NaNs, the first in `source`, which
+/// has the words in their original order, stands for its run.
 #[pyfunction]
-pub(crate) fn restore(
-    codes: &Bound<'_, PyAny>,
+pub(crate) fn distinct<'py>(
+    sorted: &Bound<'py, PyAny>,
     source: &Bound<'_, PyAny>,
-    out: &Bound<'_, PyAny>,
-    order: Order,
-) -> PyResult<()> {
-    fn run<W: Word, C: Integer>(
-        py: Python<'_>,
-        codes: &PyReadonlyArray1<'_, C>,
+    order: &Bound<'_, Order>,
+    equal_missing: bool,
+    with_starts: bool,
+) -> PyResult<Distinct<'py>> {
+    fn run<'py, W: Word>(
+        py: Python<'py>,
+        sorted: &PyReadonlyArray1<'py, W>,
         source: &PyReadonlyArray1<'_, W>,
-        out: &mut PyReadwriteArray1<'_, W>,
         order: Order,
-    ) -> PyResult<()> {
-        let (codes, source) = (codes.as_slice()?, source.as_slice()?);
-        let out = out.as_slice_mut()?;
-        same_length(codes.len(), out.len())?;
-        detach(py, || {
-            decode_all(codes, out, &W::codes(order, false));
-            let merged = W::codes(order, true);
-            for shared in merged.shared() {
-                let begin = codes.partition_point(|code| code.code() < shared.code());
-                let end = codes.partition_point(|code| code.code() <= shared.code());
-                let words = source.iter().filter(|word| word.encode(&merged) == shared);
-                for (out, word) in out.iter_mut().take(end).skip(begin).zip(words) {
-                    *out = *word;
+        (equal_missing, with_starts): (bool, bool),
+    ) -> PyResult<Distinct<'py>> {
+        let (sorted, source) = (sorted.as_slice()?, source.as_slice()?);
+        same_length(sorted.len(), source.len())?;
+        let (found, counts) = detach(py, || {
+            let found = DistinctRuns::new(sorted, order, equal_missing);
+            let counts = found.counts();
+            (found, counts)
+        });
+        let of_missing = found.runs_of_missing();
+        let count = counts.iter().sum::<usize>() + of_missing;
+        let is_whole = count == sorted.len() && !found.are_missing_mixed();
+        let values = (!is_whole).then(|| PyArray1::<W>::zeros(py, count, false));
+        let starts = with_starts.then(|| PyArray1::<i64>::zeros(py, count + 1, false));
+        {
+            let mut values = values.as_ref().map(|values| values.readwrite());
+            let mut starts = starts.as_ref().map(|starts| starts.readwrite());
+            let values = values.as_mut().map(|all| all.as_slice_mut()).transpose()?;
+            let starts = starts.as_mut().map(|all| all.as_slice_mut()).transpose()?;
+            detach(py, || {
+                if let Some(values) = values {
+                    let of_numbers = count - of_missing;
+                    found.write(&counts, &mut values[..of_numbers], |_, word| word);
+                    found.write_shared(source, values, of_numbers);
+                }
+                if let Some(starts) = starts {
+                    let of_numbers = count - of_missing;
+                    found.write(&counts, &mut starts[..of_numbers], |at, _| at as i64);
+                    let of_missing = starts[of_numbers..count].iter_mut();
+                    (of_missing.zip(found.numbers..)).for_each(|(to, at)| *to = at as i64);
+                    starts[count] = sorted.len() as i64;
+                }
+            });
+        }
+        Ok((values.map(Bound::into_any), starts))
+    }
+    let (py, flags) = (sorted.py(), (equal_missing, with_starts));
+    with_word!(sorted, W => {
+        run::<W>(py, &sorted.extract()?, &source.extract()?, *order.get(), flags)
+    }; u8, u16, u32, u64)
+}
+
+/// Words that are copied at once, if each is a run.
+const BLOCK: usize = 32;
+
+/// Where runs of equal values start in sorted words.
+struct DistinctRuns<'a, W> {
+    sorted: &'a [W],
+    merged: Codes<W>,
+    /// The number of words that are not missing: those that are come last.
+    numbers: usize,
+    equal_missing: bool,
+    /// The index of the first 0 behind a -0, which starts no run.
+    zero: Option<usize>,
+}
+
+impl<'a, W: Word> DistinctRuns<'a, W> {
+    fn new(sorted: &'a [W], order: Order, equal_missing: bool) -> Self {
+        let merged = W::codes(order, true);
+        let code = |word: &W| word.encode(&merged);
+        let numbers = if order.has_missing() {
+            sorted.partition_point(|word| code(word) < merged.of_missing())
+        } else {
+            sorted.len()
+        };
+        let zero = merged.shared().next().and_then(|zero| {
+            let begin = sorted.partition_point(|word| code(word) < zero);
+            let first = *sorted[begin..numbers].first()?;
+            let same = sorted[begin..numbers].partition_point(|&word| word == first);
+            let next = sorted[begin..numbers].get(same)?;
+            (code(next) == zero).then_some(begin + same)
+        });
+        Self {
+            sorted,
+            merged,
+            numbers,
+            equal_missing,
+            zero,
+        }
+    }
+
+    fn missing(&self) -> &'a [W] {
+        &self.sorted[self.numbers..]
+    }
+
+    fn runs_of_missing(&self) -> usize {
+        let all = self.missing().len();
+        if self.equal_missing { all.min(1) } else { all }
+    }
+
+    /// Whether missing values have different words.
+    fn are_missing_mixed(&self) -> bool {
+        // (They are sorted.)
+        self.missing().first() != self.missing().last()
+    }
+
+    /// The number of runs in each part.
+    fn counts(&self) -> Vec<usize> {
+        let count = |part: usize| {
+            let begin = part * PART;
+            let end = self.numbers.min(begin + PART);
+            let words = &self.sorted[begin..end];
+            let before = begin.checked_sub(1).map(|at| self.sorted[at]);
+            // (No branches, so that several words are compared by one instruction.)
+            let pairs = words.iter().zip(&words[1..]);
+            let others: u32 = pairs.map(|(a, b)| u32::from(a != b)).sum();
+            let is_merged = self.zero.is_some_and(|zero| (begin..end).contains(&zero));
+            others as usize + usize::from(before != Some(words[0])) - usize::from(is_merged)
+        };
+        let parts = self.numbers.div_ceil(PART);
+        if parts < 2 {
+            return (0..parts).map(count).collect();
+        }
+        (0..parts).into_par_iter().map(count).collect()
+    }
+
+    /// Writes an item for each run of words that are not missing.
+    fn write<T: Send>(&self, counts: &[usize], out: &mut [T], item: impl Fn(usize, W) -> T + Sync) {
+        let mut rest = out;
+        let targets: Vec<&mut [T]> = (counts.iter())
+            .map(|&count| {
+                let (target, after) = std::mem::take(&mut rest).split_at_mut(count);
+                rest = after;
+                target
+            })
+            .collect();
+        let zero = self.zero.unwrap_or(usize::MAX);
+        let write = |(part, target): (usize, &mut [T])| {
+            let begin = part * PART;
+            let end = self.numbers.min(begin + PART);
+            let words = &self.sorted[begin..end];
+            let before = begin.checked_sub(1).map(|at| self.sorted[at]);
+            let mut before = before.unwrap_or(W::of(!words[0].code()));
+            let mut written = 0;
+            for (at, words) in (begin..).step_by(BLOCK).zip(words.chunks(BLOCK)) {
+                let pairs = words.iter().zip(&words[1..]);
+                let is_distinct = pairs.fold(before != words[0], |all, (a, b)| all & (a != b));
+                before = words[words.len() - 1];
+                if is_distinct && !(at..at + BLOCK).contains(&zero) {
+                    let to = &mut target[written..][..words.len()];
+                    for (to, (at, &word)) in to.iter_mut().zip((at..).zip(words)) {
+                        *to = item(at, word);
+                    }
+                    written += words.len();
+                    continue;
+                }
+                let mut last = at.checked_sub(1).map(|at| self.sorted[at]);
+                for (at, &word) in (at..).zip(words) {
+                    if last != Some(word) && at != zero {
+                        target[written] = item(at, word);
+                        written += 1;
+                    }
+                    last = Some(word);
                 }
             }
-        });
-        Ok(())
+        };
+        if counts.len() < 2 {
+            targets.into_iter().enumerate().for_each(write);
+        } else {
+            targets.into_par_iter().enumerate().for_each(write);
+        }
     }
-    let py = codes.py();
-    with_word!(out, W => with_word!(codes, C => {
-        run::<W, C>(py, &codes.extract()?, &source.extract()?, &mut out.extract()?, order)
-    }; u32, u64); u8, u16, u32, u64)
+
+    /// Writes the words of runs whose values have several words.
+    fn write_shared(&self, source: &[W], values: &mut [W], of_numbers: usize) {
+        let code = |word: &W| word.encode(&self.merged);
+        if let Some(zero) = self.zero {
+            let zero = code(&self.sorted[zero]);
+            let run = values[..of_numbers].partition_point(|word| code(word) < zero);
+            if let Some(&first) = source.par_iter().find_first(|word| code(word) == zero) {
+                values[run] = first;
+            }
+        }
+        let to = &mut values[of_numbers..];
+        if self.are_missing_mixed() {
+            let missing = self.merged.of_missing();
+            let of_source = source.iter().filter(|word| code(word) == missing);
+            (to.iter_mut().zip(of_source)).for_each(|(to, word)| *to = *word);
+        } else {
+            (to.iter_mut().zip(self.missing())).for_each(|(to, word)| *to = *word);
+        }
+    }
 }

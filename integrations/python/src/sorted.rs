@@ -17,7 +17,7 @@ const NEEDLES: usize = 1 << 10;
 pub(crate) fn search(
     words: &Bound<'_, PyAny>,
     needles: &Bound<'_, PyAny>,
-    order: Order,
+    order: &Bound<'_, Order>,
     right: bool,
     sorter: Option<PyReadonlyArray1<'_, i64>>,
     mut out: PyReadwriteArray1<'_, i64>,
@@ -50,7 +50,7 @@ pub(crate) fn search(
         .transpose()?;
     let out = out.as_slice_mut()?;
     with_word!(words, W => {
-        let codes = W::codes(order, true);
+        let codes = W::codes(*order.get(), true);
         run::<W>(py, &words.extract()?, &needles.extract()?, &codes, right, sorter, out)
     }; u8, u16, u32, u64)
 }
@@ -93,7 +93,7 @@ fn search_all<W: Word>(
 pub(crate) fn merge(
     first: &Bound<'_, PyAny>,
     second: &Bound<'_, PyAny>,
-    order: Order,
+    order: &Bound<'_, Order>,
     out: &Bound<'_, PyAny>,
     indices: Option<PyReadwriteArray1<'_, i64>>,
 ) -> PyResult<()> {
@@ -140,7 +140,7 @@ pub(crate) fn merge(
     let indices = indices.as_mut().map(|out| out.as_slice_mut()).transpose()?;
     let indices = indices.unwrap_or_default();
     with_word!(first, W => {
-        let codes = W::codes(order, true);
+        let codes = W::codes(*order.get(), true);
         run::<W>(py, &first.extract()?, &second.extract()?, &codes, &mut out.extract()?, indices)
     }; u8, u16, u32, u64)
 }

@@ -1,8 +1,8 @@
 //! Sorts of Arrow tables.
 
-use crate::engine::{Engine, Task};
+use crate::engine::Engine;
 use crate::errors::named;
-use crate::gpu::Gpus;
+use crate::model::Task;
 use crate::process::detach;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, make_array, new_empty_array};
@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyField, PyTable};
 use rayon::prelude::*;
-use wgpu_bcfsort::{Order, SortKey};
+use wgpu_bcfsort::{MultiSorter, Order, SortKey};
 
 /// Rows of a batch of the result: many enough to be fast, few enough for all cores to have work.
 const BATCH: usize = 1 << 18;
@@ -161,7 +161,7 @@ struct On<'a>(&'a Engine);
 impl On<'_> {
     fn argsort<C: SortKey>(&self, keys: &[C]) -> PyResult<Vec<u32>> {
         let task = Task::new::<C>(Work::Argsort, keys.len(), keys.len());
-        let argsort = |gpus: &Gpus| Ok(gpus.argsort(keys)?);
+        let argsort = |gpus: &MultiSorter| Ok(gpus.argsort(keys, Order::Ascending)?);
         let sorted = self.0.on_gpu(&task, argsort)?;
         Ok(sorted.unwrap_or_else(|| cpu::argsort(keys, Order::Ascending)))
     }

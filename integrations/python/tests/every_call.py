@@ -91,5 +91,20 @@ def on_a_lost_gpu():
     return {"calls": calls, "warnings": about, "errors": errors}
 
 
+def with_warnings_as_errors():
+    """What a call on a lost GPU raises where warnings are errors, and what the next one returns."""
+    bcfsort.Sorter("gpu")._native.destroy()
+    device = auto()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            bcfsort.sort(KEYS, device=device)
+            raised = "none"
+        except bcfsort.DeviceFailedWarning as error:
+            raised = str(error)
+        return {"raised": raised, "right": is_right(CALLS["sort"], device)}
+
+
 if __name__ == "__main__":
-    json.dump({"all": on_all, "lost": on_a_lost_gpu}[sys.argv[1]](), sys.stdout)
+    modes = {"all": on_all, "lost": on_a_lost_gpu, "errors": with_warnings_as_errors}
+    json.dump(modes[sys.argv[1]](), sys.stdout)

@@ -94,7 +94,7 @@ def test_the_cpu_sorts_few_keys_by_numpy(work, codes, columns, engine):
 def test_auto_chooses_an_open_gpu_for_much_work(gpu, work, codes, columns, is_gpus):
     engine, why = _native.Engine.auto_on(0).choose(work, codes, columns, 8)
     assert (engine == "gpu") == is_gpus
-    assert why == ("a GPU takes less time" if is_gpus else "too little work for a GPU")
+    assert why == ("the GPU takes less time" if is_gpus else "too few keys for a GPU")
     assert gpu._native.choose(work, codes, columns, 8) == ("gpu", "the device is gpu")
 
 
@@ -103,7 +103,7 @@ def test_auto_takes_no_software_adapter(gpu):
     if gpu.device.is_software:
         assert (engine, why) == ("cpu", f"the best adapter, {gpu.device.name}, is software")
     else:
-        assert (engine, why) == ("gpu", "a GPU takes less time")
+        assert (engine, why) == ("gpu", "the GPU takes less time")
 
 
 def test_exceptions_are_those_of_python_too():

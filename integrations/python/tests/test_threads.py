@@ -6,12 +6,14 @@ import signal
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import bcfsort
+from bcfsort import _native
 
 
 def test_threads_share_a_device(gpu):
@@ -123,11 +125,41 @@ def test_a_forked_process_sorts_on_all_of_its_cores(device):
         signal.alarm(60)
         is_sorted = np.array_equal(bcfsort.argsort(a, device=device), wanted)
         is_sorted &= bcfsort.is_sorted(bcfsort.sort(a, device=device))
+        is_sorted &= np.array_equal(bcfsort.topk(a, 9, largest=False, device=device)[1], wanted[:9])
+        is_sorted &= bcfsort.partition(a, 1000, device=device)[1000] == a[wanted[1000]]
+        is_sorted &= np.array_equal(bcfsort.unique(a, device=device), np.arange(1000))
         os.write(writer, b"sorted" if is_sorted else b"not sorted")
         os._exit(0)
     # (A process that waits for threads that it does not have is ended by the alarm.)
     assert os.waitpid(process, 0)[1] == 0
     assert os.read(reader, 100) == b"sorted"
+    os.close(reader)
+    os.close(writer)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_in_a_forked_process_the_cpu_replaces_a_gpu_that_was_chosen():
+    auto = bcfsort.Sorter()
+    auto._native = _native.Engine.auto_on(0)
+    a = np.random.default_rng(1).integers(0, 2**62, 1 << 20)
+    wanted = np.sort(a)
+    assert auto._native.choose("sort", a.size, a.size, 8)[0] == "gpu"
+    reader, writer = os.pipe()
+    process = os.fork()
+    if process == 0:
+        signal.alarm(60)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            right = [np.array_equal(bcfsort.sort(a, device=auto), wanted) for _ in range(2)]
+        told = [(each.category.__name__, str(each.message)) for each in caught]
+        os.write(writer, repr((right, told)).encode())
+        os._exit(0)
+    assert os.waitpid(process, 0)[1] == 0
+    right, told = eval(os.read(reader, 4000))
+    assert right == [True, True]
+    assert [category for category, _ in told] == ["DeviceFailedWarning"]
+    assert "'spawn'" in told[0][1]
     os.close(reader)
     os.close(writer)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from . import _native
+from ._native import Order
 
 # numpy's kinds of dtypes that have an order of their own: bool, integers, floats, times.
 _KINDS = "buifmM"
@@ -17,17 +18,10 @@ _KINDS = "buifmM"
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
-class Order(NamedTuple):
-    """The order of an array's values: what the native part needs to know of it."""
-
-    kind: str
-    bits: int
-    descending: bool
-    missing_last: bool
-
-
 def as_array(a: Any) -> np.ndarray:
     """The numpy array of an array-like object, of DLPack's CPU tensors too."""
+    if type(a) is np.ndarray:
+        return a
     if isinstance(a, np.ma.MaskedArray):
         raise TypeError("masked arrays have no order here: sort a.compressed(), or use numpy.ma")
     if isinstance(a, np.ndarray):
@@ -91,7 +85,16 @@ def words(array: np.ndarray) -> np.ndarray:
     if not (flags.c_contiguous and flags.aligned and array.dtype.isnative):
         dtype = array.dtype.newbyteorder("=")
         array = np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
-    return array.reshape(-1).view(_UNSIGNED[array.itemsize])
+    if array.ndim != 1:
+        array = array.reshape(-1)
+    return array.view(_UNSIGNED[array.itemsize])
+
+
+def merging_words(array: np.ndarray, order: Order) -> np.ndarray:
+    """The same, for what treats values that compare equal alike."""
+    bits = words(array)
+    # (In numpy every byte but 0 is True.)
+    return (bits != 0).view(np.uint8) if order.kind == "b" else bits
 
 
 def encode(array: np.ndarray, order: Order, *, merge: bool) -> np.ndarray:
@@ -99,10 +102,7 @@ def encode(array: np.ndarray, order: Order, *, merge: bool) -> np.ndarray:
 
     With ``merge``, values that compare equal have one code. Otherwise `decode` is the way back.
     """
-    bits = words(array)
-    if merge and order.kind == "b":
-        # (In numpy every byte but 0 is True.)
-        bits = (bits != 0).view(np.uint8)
+    bits = merging_words(array, order) if merge else words(array)
     codes = np.empty(bits.size, _UNSIGNED[max(bits.itemsize, 4)])
     _native.encode(bits, codes, order, merge)
     return codes

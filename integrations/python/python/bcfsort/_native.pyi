@@ -2,19 +2,18 @@ from typing import Any, final
 
 import numpy as np
 
-from ._arrays import Order
-
 __all__ = [
     "Engine",
+    "Order",
     "decode",
     "devices",
+    "distinct",
     "encode",
     "has_order",
     "lengths",
     "merge",
     "number",
     "opened",
-    "restore",
     "runs",
     "search",
     "sort_indices",
@@ -34,7 +33,13 @@ def lengths(starts: np.ndarray, out: np.ndarray) -> None: ...
 def number(
     starts: np.ndarray, indices: np.ndarray, columns: int, by: str, out: np.ndarray
 ) -> None: ...
-def restore(codes: np.ndarray, source: np.ndarray, out: np.ndarray, order: Order) -> None: ...
+def distinct(
+    sorted: np.ndarray,
+    source: np.ndarray,
+    order: Order,
+    equal_missing: bool,
+    with_starts: bool,
+) -> tuple[np.ndarray | None, np.ndarray | None]: ...
 def search(
     words: np.ndarray,
     needles: np.ndarray,
@@ -59,6 +64,12 @@ def sort_table(
 ) -> Any: ...
 
 @final
+class Order:
+    def __new__(cls, kind: str, bits: int, descending: bool, missing_last: bool) -> Order: ...
+    @property
+    def kind(self) -> str: ...
+
+@final
 class Engine:
     def __new__(cls, device: int | str | None = None) -> Engine: ...
     @staticmethod
@@ -66,12 +77,19 @@ class Engine:
     @property
     def adapters(self) -> list[int]: ...
     def destroy(self) -> None: ...
-    def choose(self, work: str, codes: int, columns: int, itemsize: int) -> tuple[str, str]: ...
-    def sort(self, codes: np.ndarray, out: np.ndarray, order: Order) -> None: ...
+    def choose(self, work: str, elements: int, columns: int, itemsize: int) -> tuple[str, str]: ...
+    def sort(self, words: np.ndarray | None, out: np.ndarray, order: Order) -> None: ...
+    def argsort(self, words: np.ndarray, order: Order, out: np.ndarray) -> None: ...
+    def top(
+        self, words: np.ndarray, order: Order, values: np.ndarray, indices: np.ndarray
+    ) -> None: ...
+    def partition(
+        self, words: np.ndarray, order: Order, begin: int, end: int, out: np.ndarray
+    ) -> None: ...
+    def argpartition(
+        self, words: np.ndarray, order: Order, begin: int, end: int, out: np.ndarray
+    ) -> None: ...
     def sort_rows(self, codes: np.ndarray, columns: int) -> None: ...
     def argsort_rows(
         self, codes: np.ndarray, columns: int, k: int, indices: np.ndarray
-    ) -> None: ...
-    def select(
-        self, codes: np.ndarray, begin: int, end: int, indices: np.ndarray | None
     ) -> None: ...

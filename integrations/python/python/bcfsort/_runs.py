@@ -9,9 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import as_array, encode, missing_code, order_of, take, words
+from ._arrays import (
+    as_array,
+    encode,
+    merging_words,
+    missing_code,
+    order_of,
+    take,
+    words,
+)
 from ._engines import DeviceLike, engine_of
-from ._sort import _argsort_codes, _lexsort_codes, _rows, _sort_codes, argsort
+from ._sort import _argsort_codes, _lexsort_codes, _rows, argsort
 
 
 class UniqueAll(NamedTuple):
@@ -69,25 +77,30 @@ class _Groups(NamedTuple):
         return inverse
 
 
-def _groups(array: np.ndarray, equal_nan: bool, indexed: bool, device: DeviceLike) -> _Groups:
-    """The groups of all elements. The order of an array is not known unless ``indexed``."""
-    order = order_of(array.dtype)
+def _groups(array: np.ndarray, equal_nan: bool, device: DeviceLike) -> _Groups:
+    """The groups of all elements."""
     native = array.dtype.newbyteorder("=")
+    order = order_of(native)
     flat = words(array).view(native)
-    engine = engine_of(device)
     codes = encode(flat, order, merge=True)
     distinct = None if equal_nan else missing_code(native)
-    if indexed:
-        indices = _argsort_codes(engine, codes, codes.size)
-        _, starts = _native.runs(take(codes, indices), codes.size, distinct)
-        values = take(flat, take(indices, starts[:-1]))
-    else:
-        indices = np.empty(0, np.int64)
-        _sort_codes(engine, codes, codes.size)
-        codes, starts = _native.runs(codes, codes.size, distinct)
-        values = np.empty(codes.size, native)
-        _native.restore(codes, words(flat), words(values), order)
+    indices = _argsort_codes(engine_of(device), codes, codes.size)
+    _, starts = _native.runs(take(codes, indices), codes.size, distinct)
+    values = take(flat, take(indices, starts[:-1]))
     return _Groups(values.astype(array.dtype, copy=False), starts, indices)
+
+
+def _values(array: np.ndarray, equal_nan: bool, counted: bool, device: DeviceLike) -> _Groups:
+    """The same without their order, and without the starts of groups unless ``counted``."""
+    order = order_of(array.dtype)
+    bits = merging_words(array, order)
+    in_order = np.empty(bits.size, bits.dtype)
+    engine_of(device).sort(bits, in_order, order)
+    distinct, starts = _native.distinct(in_order, bits, order, equal_nan, counted)
+    distinct = in_order if distinct is None else distinct
+    values = distinct.view(array.dtype.newbyteorder("=")).astype(array.dtype, copy=False)
+    none = np.empty(0, np.int64)
+    return _Groups(values, none if starts is None else starts, none)
 
 
 def _groups_along(array: np.ndarray, axis: int, equal_nan: bool, device: DeviceLike) -> _Groups:
@@ -179,7 +192,8 @@ def unique(
     of two and more dimensions, and takes each NaN for a value of its own; here it has an effect.
 
     O(n log n) time, or with an ``axis`` this time for each element of a subarray. Without index,
-    inverse and axis only values are sorted. Takes memory for two to four copies of the array.
+    inverse and axis only values are sorted, which takes memory for a copy of the array and for the
+    result; otherwise it takes memory for two to four copies.
 
     Examples
     --------
@@ -195,7 +209,10 @@ def unique(
     if axis is None or array.ndim == 1:
         if axis is not None:
             _checked(axis, array.ndim)
-        groups = _groups(array, equal_nan, bool(return_index or return_inverse), device)
+        if return_index or return_inverse:
+            groups = _groups(array, equal_nan, device)
+        else:
+            groups = _values(array, equal_nan, bool(return_counts), device)
         shape = array.shape
     else:
         axis = _checked(axis, array.ndim)

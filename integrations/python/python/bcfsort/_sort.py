@@ -10,9 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Order, as_array, decode, encode, flags, order_of, take, words
+from ._arrays import (
+    as_array,
+    decode,
+    encode,
+    flags,
+    merging_words,
+    order_of,
+    take,
+    words,
+)
 from ._engines import DeviceLike, engine_of
-from ._native import Engine
+from ._native import Engine, Order
 
 
 class _Rows(NamedTuple):
@@ -28,8 +37,15 @@ class _Rows(NamedTuple):
     def columns(self) -> int:
         return int(self.array.shape[-1])
 
+    @property
+    def is_one(self) -> bool:
+        """Whether all elements are one row."""
+        return self.columns == self.array.size
+
     def back(self, result: np.ndarray) -> np.ndarray:
         """A result of all rows, one after another or each a row, with the axes of the input."""
+        if self.array.ndim == 1:
+            return result
         if result.ndim == 1:
             result = result.reshape(self.array.shape)
         if self.axis < self.array.ndim - 1:
@@ -41,6 +57,8 @@ def _rows(a: Any, axis: int | None) -> _Rows:
     array = as_array(a)
     if axis is None:
         array, axis = array.reshape(-1), -1
+    elif array.ndim == 1 and axis == -1:
+        return _Rows(array, 0, array.dtype, array.shape)
     axis = operator.index(axis)
     if not -array.ndim <= axis < array.ndim:
         raise np.exceptions.AxisError(axis, array.ndim)
@@ -59,6 +77,12 @@ def _argsort_codes(engine: Engine, codes: np.ndarray, columns: int) -> np.ndarra
         return np.zeros(codes.size, np.int64)
     indices = np.empty(codes.size, np.int64)
     engine.argsort_rows(codes, columns, columns, indices)
+    return indices
+
+
+def _argsort_words(engine: Engine, bits: np.ndarray, order: Order) -> np.ndarray:
+    indices = np.empty(bits.size, np.int64)
+    engine.argsort(bits, order, indices)
     return indices
 
 
@@ -108,8 +132,8 @@ def sort(
         `devices`. Any other text: a part of the adapter's name. Or a `Sorter`.
 
     The result has the same bits as the input, NaNs and zeros included; -0 precedes 0. O(n log n)
-    time. Takes memory for one or two copies of the array, on the host and on the GPU. After an
-    error ``out`` is unspecified.
+    time. Takes memory for the result, and for up to one more copy of the array on the CPU; on a GPU
+    for two or three. After an error ``out`` is unspecified.
 
     Raises
     ------
@@ -130,32 +154,64 @@ def sort(
     >>> bcfsort.sort([2.5, np.nan, 7.0], descending=True)
     array([7. , 2.5, nan])
     """
+    if type(a) is np.ndarray and a.ndim == 1 and axis == -1 and out is None:
+        # (What most calls are, without what others need: that would take as long as a small sort.)
+        order = order_of(a.dtype, descending=descending, nan=nan)
+        return _sorted(engine_of(device), a, order)
     rows = _rows(a, axis)
-    order = order_of(rows.dtype, descending=descending, nan=nan)
+    array, dtype = rows.array, rows.dtype
+    order = order_of(dtype, descending=descending, nan=nan)
     engine = engine_of(device)
     if out is not None:
-        if not isinstance(out, np.ndarray):
-            raise TypeError(f"out is a numpy array, not {type(out).__name__}")
-        if out.shape != rows.shape or out.dtype != rows.dtype:
-            wanted = f"{rows.dtype}{rows.shape}"
-            raise ValueError(f"out is {out.dtype}{out.shape}, and the result {wanted}")
-        if not out.flags.writeable:
-            raise ValueError("out is read-only")
-    codes = encode(rows.array, order, merge=False)
-    if rows.columns != codes.size:
+        _check_out(out, rows)
+    if not rows.is_one:
+        codes = encode(array, order, merge=False)
         _sort_codes(engine, codes, rows.columns)
-        values = decode(codes, order, rows.dtype)
+        values = decode(codes, order, dtype)
     elif out is not None and out.flags.carray and out.dtype.isnative:
-        engine.sort(codes, words(out), order)
+        _sort_to(engine, array, words(out), order)
         return out
     else:
-        values = np.empty(codes.size, rows.dtype.newbyteorder("="))
-        engine.sort(codes, words(values), order)
-    result = rows.back(values).astype(rows.dtype, copy=False)
+        values = _sorted(engine, array, order)
+    result = rows.back(values).astype(dtype, copy=False)
     if out is None:
         return result
     out[...] = result
     return out
+
+
+def _sorted(engine: Engine, array: np.ndarray, order: Order) -> np.ndarray:
+    """All elements of an array, sorted."""
+    bits, dtype = words(array), array.dtype
+    result = np.empty(bits.size, bits.dtype)
+    engine.sort(bits, result, order)
+    if dtype.isnative:
+        return result.view(dtype)
+    return result.view(dtype.newbyteorder("=")).astype(dtype)
+
+
+def _check_out(out: Any, rows: _Rows) -> None:
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is a numpy array, not {type(out).__name__}")
+    if out.shape != rows.shape or out.dtype != rows.dtype:
+        wanted = f"{rows.dtype}{rows.shape}"
+        raise ValueError(f"out is {out.dtype}{out.shape}, and the result {wanted}")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only")
+
+
+def _sort_to(engine: Engine, array: np.ndarray, out: np.ndarray, order: Order) -> None:
+    """Sorts the one row of an array to words, which may be its own."""
+    bits = words(array)
+    if not out.size:
+        return
+    if not np.may_share_memory(bits, out):
+        engine.sort(bits, out, order)
+    elif bits.ctypes.data == out.ctypes.data:
+        # The result is as long, so it is the array itself.
+        engine.sort(None, out, order)
+    else:
+        engine.sort(bits.copy(), out, order)
 
 
 def argsort(
@@ -189,8 +245,11 @@ def argsort(
     if rows.columns - 1 > np.iinfo(dtype).max:
         raise ValueError(f"{dtype} cannot number {rows.columns} elements")
     engine = engine_of(device)
-    codes = encode(rows.array, order, merge=True)
-    indices = _argsort_codes(engine, codes, rows.columns)
+    if rows.is_one:
+        indices = _argsort_words(engine, merging_words(rows.array, order), order)
+    else:
+        codes = encode(rows.array, order, merge=True)
+        indices = _argsort_codes(engine, codes, rows.columns)
     return rows.back(indices).astype(dtype, copy=False)
 
 
@@ -283,9 +342,11 @@ def topk(
     Of equal elements, those with the smallest indices. A NaN is neither great nor small: it is
     chosen last, unless ``nan="total"``. Other parameters are those of `sort`.
 
-    A GPU sorts only the part of an array that matters. It does so for all rows along the axis at
-    once, if ``k`` is at most 1024, and the rows have 32 to 2^20 elements. For a greater ``k`` it
-    sorts such rows.
+    If ``k`` is at most an eighth of the elements, the CPU selects them in one pass over the array
+    on all cores, which takes less time than to copy it to a GPU, and memory for a few times ``k``
+    elements. Otherwise an `argsort` does it. A GPU that ``device`` names sorts only the part that
+    matters; of all rows along the axis at once, if ``k`` is at most 1024, and the rows have 32 to
+    2^20 elements.
 
     Examples
     --------
@@ -298,13 +359,16 @@ def topk(
         raise ValueError(f"k is 0 to {rows.columns}, the length of the axis, not {k}")
     order = order_of(rows.dtype, descending=largest, nan=nan)
     engine = engine_of(device)
-    codes = encode(rows.array, order, merge=True)
     shape = (*rows.array.shape[:-1], k)
     indices = np.empty(math.prod(shape), np.int64)
     if rows.array.ndim == 1:
-        engine.select(codes, 0, k, indices)
-        return TopK(take(rows.array, indices), indices)
+        bits = merging_words(rows.array, order)
+        values = np.empty(k, bits.dtype)
+        engine.top(bits, order, values, indices)
+        native = rows.dtype.newbyteorder("=")
+        return TopK(values.view(native).astype(rows.dtype, copy=False), indices)
     if indices.size:
+        codes = encode(rows.array, order, merge=True)
         engine.argsort_rows(codes, rows.columns, k, indices)
     indices = indices.reshape(shape)
     values = np.take_along_axis(rows.array, indices, axis=-1)
@@ -324,7 +388,8 @@ def partition(
     """Returns a copy whose ``kth`` element is where it would be in a sorted one.
 
     All elements before it are smaller or equal, and all after it are greater or equal; their order
-    is unspecified. ``kth`` may be a sequence. Other parameters are those of `sort`.
+    is unspecified. ``kth`` may be a sequence. Other parameters are those of `sort`. O(n) time on
+    the CPU, on all cores, unless the ranks in ``kth`` span more than an eighth of the elements.
 
     Examples
     --------
@@ -335,12 +400,16 @@ def partition(
     order = order_of(rows.dtype, descending=descending, nan=nan)
     ranks = _ranks(kth, rows.columns)
     engine = engine_of(device)
-    codes = encode(rows.array, order, merge=False)
-    if rows.columns == codes.size:
-        engine.select(codes, *ranks, None)
+    if rows.is_one:
+        bits = words(rows.array)
+        parted = np.empty(bits.size, bits.dtype)
+        engine.partition(bits, order, *ranks, parted)
+        values = parted.view(rows.dtype.newbyteorder("="))
     else:
+        codes = encode(rows.array, order, merge=False)
         _sort_codes(engine, codes, rows.columns)
-    return rows.back(decode(codes, order, rows.dtype)).astype(rows.dtype, copy=False)
+        values = decode(codes, order, rows.dtype)
+    return rows.back(values).astype(rows.dtype, copy=False)
 
 
 def argpartition(
@@ -364,11 +433,12 @@ def argpartition(
     order = order_of(rows.dtype, descending=descending, nan=nan)
     ranks = _ranks(kth, rows.columns)
     engine = engine_of(device)
-    codes = encode(rows.array, order, merge=True)
-    if rows.columns == codes.size:
-        indices = np.empty(codes.size, np.int64)
-        engine.select(codes, *ranks, indices)
+    if rows.is_one:
+        bits = merging_words(rows.array, order)
+        indices = np.empty(bits.size, np.int64)
+        engine.argpartition(bits, order, *ranks, indices)
     else:
+        codes = encode(rows.array, order, merge=True)
         indices = _argsort_codes(engine, codes, rows.columns)
     return rows.back(indices)
 

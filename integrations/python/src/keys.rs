@@ -1,0 +1,123 @@
+//! Words as the keys that the sorter knows: those of the values whose bits they are.
+
+use crate::codes::{Kind, Order, Word};
+use bcfsort_auto::cpu;
+use bytemuck::{cast_slice, cast_slice_mut};
+use wgpu_bcfsort::{Error, MultiSorter, SortKey};
+
+/// A word that is sorted by the type of its value, in the total order: missing values are where
+/// their bits put them.
+pub(crate) trait Keys: Word + SortKey {
+    /// Whether there is such a type: words of 8 and 16 bits are sorted as codes, since they are few
+    /// bytes, and halves are no keys of slices.
+    const ARE_KEYS: bool = size_of::<Self>() >= 4;
+
+    /// Passes the sorted words to a closure, in blocks.
+    fn sort_to(
+        gpus: &MultiSorter,
+        words: &[Self],
+        order: &Order,
+        take: &mut dyn FnMut(&[Self]),
+    ) -> Result<(), Error>;
+
+    fn sort(gpus: &MultiSorter, words: &mut [Self], order: &Order) -> Result<(), Error>;
+
+    /// Whether a value of a block is not behind that of `bound`, or before it if `is_strict`. NaNs
+    /// are behind all numbers.
+    fn has_any(block: &[Self; BLOCK], bound: Self, order: &Order, is_strict: bool) -> bool;
+
+    /// The indices that sort words: on GPUs, or else on the CPU.
+    fn argsort(
+        gpus: Option<&MultiSorter>,
+        words: &[Self],
+        order: &Order,
+    ) -> Result<Vec<u32>, Error>;
+}
+
+/// Elements that are compared with a bound at once.
+pub(crate) const BLOCK: usize = 32;
+
+/// Whether a value of a block is not behind `bound`, or before it. Without branches, so that
+/// several are compared by one instruction.
+#[inline(always)]
+fn has_any<T: PartialOrd + Copy>(block: &[T], bound: T, descending: bool, is_strict: bool) -> bool {
+    match (descending, is_strict) {
+        (false, false) => block.iter().fold(false, |any, &x| any | (x <= bound)),
+        (false, true) => block.iter().fold(false, |any, &x| any | (x < bound)),
+        (true, false) => block.iter().fold(false, |any, &x| any | (x >= bound)),
+        (true, true) => block.iter().fold(false, |any, &x| any | (x > bound)),
+    }
+}
+
+macro_rules! keys {
+    ($word:ty: $signed:ty, $float:ty) => {
+        impl Keys for $word {
+            fn sort_to(
+                gpus: &MultiSorter,
+                words: &[Self],
+                order: &Order,
+                take: &mut dyn FnMut(&[Self]),
+            ) -> Result<(), Error> {
+                keys!(order, $word, $signed, $float, T => {
+                    gpus.sort_to(cast_slice(words), order.direction(), |block: &[T]| {
+                        take(cast_slice(block));
+                        Ok(())
+                    })
+                })
+            }
+
+            fn sort(gpus: &MultiSorter, words: &mut [Self], order: &Order) -> Result<(), Error> {
+                keys!(order, $word, $signed, $float, T => {
+                    gpus.sort::<T>(cast_slice_mut(words), order.direction())
+                })
+            }
+
+            fn has_any(
+                block: &[Self; BLOCK],
+                bound: Self,
+                order: &Order,
+                is_strict: bool,
+            ) -> bool {
+                keys!(order, $word, $signed, $float, T => {
+                    let block: &[T; BLOCK] = bytemuck::cast_ref(block);
+                    has_any(block, bytemuck::cast::<Self, T>(bound), order.descending, is_strict)
+                })
+            }
+
+            fn argsort(
+                gpus: Option<&MultiSorter>,
+                words: &[Self],
+                order: &Order,
+            ) -> Result<Vec<u32>, Error> {
+                keys!(order, $word, $signed, $float, T => {
+                    let keys: &[T] = cast_slice(words);
+                    match gpus {
+                        Some(gpus) => gpus.argsort(keys, order.direction()),
+                        None => Ok(cpu::argsort(keys, order.direction())),
+                    }
+                })
+            }
+        }
+    };
+    ($order:expr, $unsigned:ty, $signed:ty, $float:ty, $T:ident => $call:expr) => {
+        match $order.kind {
+            Kind::Unsigned => {
+                type $T = $unsigned;
+                $call
+            }
+            Kind::Signed => {
+                type $T = $signed;
+                $call
+            }
+            Kind::Float(_) => {
+                type $T = $float;
+                $call
+            }
+        }
+    };
+}
+// (Codes are unsigned.)
+keys!(u8: u8, u8);
+keys!(u16: u16, u16);
+keys!(u32: i32, f32);
+keys!(u64: i64, f64);

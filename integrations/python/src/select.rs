@@ -1,0 +1,334 @@
+//! Selection on the CPU: the elements of some ranks, without a sort of the others.
+//!
+//! The codes of a random sample give bounds that the codes of the wanted ranks are very likely
+//! within (Floyd, Rivest, "Expected time bounds for selection", CACM 1975). Then one or two passes
+//! on all cores compare each element with them. The elements between the bounds are few, and are
+//! sorted. If the sample has misled, a caller sorts everything.
+//!
+//! Codes are computed on the fly: no array of codes is made. Of equal codes, those with the
+//! smallest indices come first.
+
+use crate::codes::{Codes, Order, Word};
+use crate::keys::{BLOCK, Keys};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Up to this number of elements are selected from by the standard library, on one thread.
+const FEW: usize = 1 << 11;
+
+/// Elements of which a thread takes a part: it starts in the time that it takes to compare these.
+const SHARED: usize = 1 << 17;
+
+/// Elements of a part.
+const PART: usize = 1 << 16;
+
+/// Elements of the sample: a part of all, but never fewer or more.
+const SAMPLED: usize = 32;
+const LEAST_SAMPLE: usize = 1 << 8;
+const MOST_SAMPLE: usize = 1 << 14;
+
+/// More records than these are sorted on all cores.
+const MANY: usize = 1 << 13;
+
+/// Ranks are few if they are at most this part of all: beyond it, a sort takes less time.
+const FEW_RANKS: usize = 8;
+
+/// Whether a selection of this many ranks can be faster than a sort.
+pub(crate) const fn pays(ranks: usize, len: usize) -> bool {
+    len <= FEW || ranks <= len / FEW_RANKS
+}
+
+/// The indices of the `k` smallest codes, in the order of the codes. `None` if the sample misled.
+///
+/// There are fewer than 2^32 words, and `k` of them [pay](pays). Takes memory for a few times `k`
+/// records: of codes that equal the bound, each part keeps only the first `k`.
+pub(crate) fn smallest<W: Keys>(words: &[W], order: &Order, k: usize) -> Option<Vec<u32>> {
+    if k == 0 {
+        return Some(Vec::new());
+    }
+    let codes = W::codes(*order, true);
+    let found = if words.len() <= FEW {
+        let record = |(word, index): (&W, u32)| word.encode(&codes).indexed(index);
+        words.iter().zip(0..).map(record).collect()
+    } else {
+        let most = bounds(words, &codes, 0..k).1?;
+        within(words, &Within::new(order, codes, most, k))
+    };
+    (found.len() >= k).then(|| {
+        let first = sorted_first::<W>(found, k);
+        first.into_iter().map(W::index).collect()
+    })
+}
+
+/// The `k` smallest records, sorted.
+fn sorted_first<W: Word>(mut records: Vec<W::Indexed>, k: usize) -> Vec<W::Indexed> {
+    // (A sort on all cores is faster than to remove a small part of the records on one.)
+    if records.len() > k && (records.len() <= MANY || records.len() / 2 > k) {
+        records.select_nth_unstable(k);
+        records.truncate(k);
+    }
+    sort(&mut records);
+    records.truncate(k);
+    records
+}
+
+fn sort<T: Ord + Send>(items: &mut [T]) {
+    if items.len() <= MANY {
+        items.sort_unstable();
+    } else {
+        items.par_sort_unstable();
+    }
+}
+
+/// What is collected: elements up to a bound.
+struct Within<'a, W> {
+    order: &'a Order,
+    codes: Codes<W>,
+    most: W,
+    /// The value of this code, if values compare as codes do: so they are compared faster.
+    bound: Option<W>,
+    /// Elements of the code `most` that are of use.
+    k: usize,
+}
+
+impl<'a, W: Keys> Within<'a, W> {
+    fn new(order: &'a Order, codes: Codes<W>, most: W, k: usize) -> Self {
+        let compares = W::ARE_KEYS && codes.compare_as_values(most);
+        Self {
+            order,
+            bound: compares.then(|| most.decode(&codes)),
+            codes,
+            most,
+            k,
+        }
+    }
+
+    /// Whether there is an element up to the bound, or below it.
+    #[inline(always)]
+    fn is_in(&self, block: &[W; BLOCK], is_strict: bool) -> bool {
+        if let Some(bound) = self.bound {
+            return W::has_any(block, bound, self.order, is_strict);
+        }
+        let limit = W::of(self.most.code() - u64::from(is_strict));
+        let compare = |any: bool, word: &W| any | (word.encode(&self.codes) <= limit);
+        block.iter().fold(false, compare)
+    }
+
+    /// The records of a part, which begins at an index: of codes that equal the bound, the first
+    /// `k`.
+    fn of_part(&self, words: &[W], begin: usize) -> Vec<W::Indexed> {
+        let mut found = Vec::new();
+        let mut equal = 0;
+        let mut look = |words: &[W], at: usize| {
+            for (word, index) in words.iter().zip(at as u32..) {
+                let code = word.encode(&self.codes);
+                let is_equal = code == self.most;
+                if code < self.most || (is_equal && equal < self.k) {
+                    found.push(code.indexed(index));
+                    equal += usize::from(is_equal);
+                }
+            }
+            equal == self.k
+        };
+        let (blocks, rest) = words.as_chunks::<BLOCK>();
+        let mut is_strict = false;
+        for (i, block) in blocks.iter().enumerate() {
+            if self.is_in(block, is_strict) {
+                is_strict = look(block, begin + i * BLOCK);
+                if is_strict && self.most.code() == 0 {
+                    return found;
+                }
+            }
+        }
+        look(rest, begin + words.len() - rest.len());
+        found
+    }
+}
+
+/// The records of all elements up to a bound, by their indices.
+fn within<W: Keys>(words: &[W], within: &Within<'_, W>) -> Vec<W::Indexed> {
+    if words.len() <= SHARED {
+        return within.of_part(words, 0);
+    }
+    let parts = words.par_chunks(PART).enumerate();
+    let found: Vec<Vec<W::Indexed>> = parts
+        .map(|(i, words)| within.of_part(words, i * PART))
+        .collect();
+    found.concat()
+}
+
+/// Codes that those of the ranks are within, very likely: none where the ranks are so near to an
+/// end that all codes on that side are within.
+fn bounds<W: Word>(words: &[W], codes: &Codes<W>, ranks: Range<usize>) -> (Option<W>, Option<W>) {
+    let len = words.len();
+    let size = (len / SAMPLED).clamp(LEAST_SAMPLE, MOST_SAMPLE);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut sample: Vec<W> = (0..size)
+        .map(|_| {
+            // (The upper half of a product with the length: any of the indices, alike.)
+            state = (state.wrapping_mul(0x5851_f42d_4c95_7f2d)).wrapping_add(0x1405_7b7e);
+            let index = ((u128::from(state) * len as u128) >> 64) as usize;
+            words[index].encode(codes)
+        })
+        .collect();
+    // The number of samples below a rank has about the variance of its mean. So many of its
+    // deviations are exceeded less than once in ten million times.
+    let slack = |expected: f64| 5.0 * expected.sqrt() + 8.0;
+    let expected = |rank: usize| rank as f64 * size as f64 / len as f64;
+    let from_end = |rank: usize| expected(len - rank);
+    let low =
+        (expected(ranks.start) - slack(expected(ranks.start).min(from_end(ranks.start)))) as i64;
+    let high = (expected(ranks.end) + slack(expected(ranks.end).min(from_end(ranks.end)))) as usize;
+    let high = (high < size).then(|| *sample.select_nth_unstable(high).1);
+    let low = usize::try_from(low).ok().filter(|&low| low > 0);
+    let low = low.map(|low| *sample.select_nth_unstable(low).1);
+    (low, high)
+}
+
+/// Where elements go: before, between or behind two bounds.
+struct Sides<W> {
+    low: W,
+    high: W,
+}
+
+impl<W: Word> Sides<W> {
+    #[inline(always)]
+    fn of(&self, code: W) -> usize {
+        usize::from(code >= self.low) + usize::from(code > self.high)
+    }
+}
+
+/// Writes an item for each word to `out`, so that those of some ranks are between two positions,
+/// which are returned, items of smaller codes before and those of greater ones behind them. On
+/// each side they keep their order. `None` if the sample misled, or there is nothing to gain.
+pub(crate) fn split<W: Word, T: Send>(
+    words: &[W],
+    codes: &Codes<W>,
+    ranks: Range<usize>,
+    out: &mut [T],
+    item: impl Fn(usize, W) -> T + Sync,
+) -> Option<Range<usize>> {
+    if words.len() <= FEW {
+        (out.iter_mut().zip(words).enumerate()).for_each(|(i, (to, &word))| *to = item(i, word));
+        return Some(0..words.len());
+    }
+    let (low, high) = bounds(words, codes, ranks.clone());
+    let sides = Sides {
+        low: low.unwrap_or(W::of(0)),
+        high: high.unwrap_or(W::of(u64::MAX)),
+    };
+    let part = if words.len() <= SHARED {
+        words.len()
+    } else {
+        PART
+    };
+    let count = |words: &[W]| {
+        let (mut low, mut high) = (0_u32, 0_u32);
+        for word in words {
+            let code = word.encode(codes);
+            low += u32::from(code < sides.low);
+            high += u32::from(code > sides.high);
+        }
+        [
+            low as usize,
+            words.len() - (low + high) as usize,
+            high as usize,
+        ]
+    };
+    let counts: Vec<[usize; 3]> = if part == words.len() {
+        vec![count(words)]
+    } else {
+        words.par_chunks(part).map(count).collect()
+    };
+    let total = |side: usize| counts.iter().map(|counts| counts[side]).sum::<usize>();
+    let between = total(0)..total(0) + total(1);
+    let is_within = between.start <= ranks.start && ranks.end <= between.end;
+    if !is_within || between.len() > words.len() / 2 {
+        return None;
+    }
+    let (below, rest) = out.split_at_mut(between.start);
+    let (middle, above) = rest.split_at_mut(between.len());
+    let mut left = [below, middle, above];
+    let mut targets = Vec::with_capacity(counts.len());
+    for counts in counts {
+        let mut side = 0;
+        targets.push(counts.map(|count| {
+            let (target, rest) = std::mem::take(&mut left[side]).split_at_mut(count);
+            left[side] = rest;
+            side += 1;
+            target
+        }));
+    }
+    let move_part = |(i, (words, targets)): (usize, (&[W], [&mut [T]; 3]))| {
+        let mut at = [0_usize; 3];
+        for (index, &word) in (i * part..).zip(words) {
+            let side = sides.of(word.encode(codes));
+            targets[side][at[side]] = item(index, word);
+            at[side] += 1;
+        }
+    };
+    if part == words.len() {
+        (words.chunks(part).zip(targets).enumerate()).for_each(move_part);
+    } else {
+        let parts = words.par_chunks(part).zip(targets).enumerate();
+        parts.for_each(move_part);
+    }
+    Some(between)
+}
+
+/// Writes indices so that those of some ranks are in the order of their codes, those of smaller
+/// codes before and of greater ones after them. Whether it was done: see [`split`].
+pub(crate) fn argpartition<W: Word>(
+    words: &[W],
+    codes: &Codes<W>,
+    ranks: Range<usize>,
+    out: &mut [i64],
+) -> bool {
+    let Some(between) = split(words, codes, ranks.clone(), out, |index, _| index as i64) else {
+        return false;
+    };
+    let ranks = ranks.start - between.start..ranks.end - between.start;
+    let between = &mut out[between];
+    let record = |&index: &i64| words[index as usize].encode(codes).indexed(index as u32);
+    let mut records: Vec<W::Indexed> = between.iter().map(record).collect();
+    arrange(&mut records, ranks);
+    for (to, record) in between.iter_mut().zip(records) {
+        *to = W::index(record).into();
+    }
+    true
+}
+
+/// Writes words so that those of some ranks are in the order of their codes, those of smaller codes
+/// before and of greater ones after them. Whether it was done: see [`split`]. `codes` is a
+/// bijection.
+pub(crate) fn partition<W: Word>(
+    words: &[W],
+    codes: &Codes<W>,
+    ranks: Range<usize>,
+    out: &mut [W],
+) -> bool {
+    let Some(between) = split(words, codes, ranks.clone(), out, |_, word| word) else {
+        return false;
+    };
+    let ranks = ranks.start - between.start..ranks.end - between.start;
+    let between = &mut out[between];
+    between
+        .iter_mut()
+        .for_each(|word| *word = word.encode(codes));
+    arrange(between, ranks);
+    between
+        .iter_mut()
+        .for_each(|word| *word = word.decode(codes));
+    true
+}
+
+/// Puts items in order, but only those of some ranks: those before and behind them are in any.
+fn arrange<T: Ord + Send>(mut items: &mut [T], ranks: Range<usize>) {
+    if ranks.start > 0 && ranks.start < items.len() {
+        items = items.select_nth_unstable(ranks.start - 1).2;
+    }
+    if !ranks.is_empty() && ranks.len() < items.len() {
+        items = items.select_nth_unstable(ranks.len()).0;
+    }
+    sort(items);
+}
