@@ -76,7 +76,7 @@ fn sorted_blocks_are_handed_over_in_order_until_an_error() {
             .unwrap();
         assert_eq!(next as usize, len);
     }
-    let keys: Vec<u32> = (0..(2 * BLOCK / 4) as u32).rev().collect();
+    let mut keys: Vec<u32> = (0..(2 * BLOCK / 4) as u32).rev().collect();
     let mut blocks = 0;
     let failed = gpu.first.sort_to(&keys, order, |_| {
         blocks += 1;
