@@ -121,6 +121,16 @@ def test_decimals_and_dictionaries():
     assert bcfsort.sort_indices(table, ["c", "d"]).tolist() == [1, 2, 0]
 
 
+def test_structs_and_wide_decimals():
+    rows = [{"a": 2, "b": "x"}, {"a": 1, "b": None}, None, {"a": 1, "b": "y"}]
+    wide = [decimal.Decimal(10) ** 50, decimal.Decimal(-(10**60)), None, decimal.Decimal(0)]
+    table = pa.table({"s": rows, "d": pa.array(wide, pa.decimal256(70, 0))})
+    assert bcfsort.sort_indices(table, "s").tolist() == [2, 1, 3, 0]
+    assert bcfsort.sort_indices(table, "s", nulls_last=True).tolist() == [3, 1, 0, 2]
+    assert bcfsort.sort_indices(table, "s", descending=True).tolist() == [2, 0, 1, 3]
+    assert bcfsort.sort_indices(table, "d").tolist() == [2, 1, 3, 0]
+
+
 def test_declared_orders():
     sizes = ["lo", "mid", "hi"]
     table = pa.table(

@@ -32,7 +32,8 @@ def sort_indices(
         Any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table of pyarrow, a
         DataFrame of polars or pandas, a relation of DuckDB.
     by
-        A column, or several, the primary one first: of any types but nested ones.
+        A column, or several, the primary one first: of any types but lists and maps. Structs are
+        ordered by their fields.
     descending, nulls_last
         For all columns, or one for each. Nulls come first in both directions, unless
         ``nulls_last``. As in polars, NaN is greater than all numbers, and -0 equals 0.
