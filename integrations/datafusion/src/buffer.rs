@@ -15,15 +15,20 @@ const MOST_BATCHES: usize = 256;
 pub(crate) struct Buffer {
     pub(crate) batches: Vec<RecordBatch>,
     pub(crate) rows: usize,
+    /// Counts the bytes of batches, also of one that does not get its memory and is not pushed.
     pub(crate) memory: RecordBatchMemoryCounter,
-    /// The bytes of copies of all rows: more than `memory`, where strings share theirs.
+    /// The bytes that are reserved for the batches themselves.
+    pub(crate) own: usize,
+    /// The bytes of copies of all rows: more than `own`, where strings share theirs.
     pub(crate) copies: usize,
     pub(crate) reservation: MemoryReservation,
 }
 
 impl Buffer {
-    pub(crate) fn push(&mut self, batch: RecordBatch) {
+    /// Adds a batch, and the bytes that are reserved for it alone.
+    pub(crate) fn push(&mut self, batch: RecordBatch, own: usize) {
         self.rows += batch.num_rows();
+        self.own += own;
         self.batches.push(batch);
     }
 
@@ -49,7 +54,7 @@ impl Buffer {
             Err(_) => group,
         };
         self.batches = groups.into_par_iter().flat_map_iter(one).collect();
-        self.reservation.shrink(self.memory.memory_usage());
+        self.reservation.shrink(std::mem::take(&mut self.own));
     }
 
     pub(crate) fn take(&mut self) -> Self {
@@ -57,6 +62,7 @@ impl Buffer {
             batches: std::mem::take(&mut self.batches),
             rows: std::mem::take(&mut self.rows),
             memory: std::mem::take(&mut self.memory),
+            own: std::mem::take(&mut self.own),
             copies: std::mem::take(&mut self.copies),
             reservation: self.reservation.take(),
         }
@@ -74,4 +80,41 @@ fn size_of_copy(batch: &RecordBatch) -> usize {
             .unwrap_or_else(|_| column.get_array_memory_size()),
     };
     batch.columns().iter().map(size).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffer, MOST_BATCHES};
+    use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+    use datafusion_common::utils::memory::RecordBatchMemoryCounter;
+    use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, UnboundedMemoryPool};
+    use std::sync::Arc;
+
+    /// A batch that gets no memory is counted, but its bytes are not given back.
+    #[test]
+    fn what_was_never_reserved_is_not_given_back() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(UnboundedMemoryPool::default());
+        let mut buffer = Buffer {
+            batches: Vec::new(),
+            rows: 0,
+            memory: RecordBatchMemoryCounter::new(),
+            own: 0,
+            copies: 0,
+            reservation: MemoryConsumer::new("test").register(&pool),
+        };
+        let batch = |rows: i64| {
+            let values: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+            RecordBatch::try_from_iter([("k", values)]).expect("a batch")
+        };
+        for _ in 0..=MOST_BATCHES {
+            let batch = batch(10);
+            let own = buffer.memory.count_batch(&batch);
+            buffer.reservation.grow(own);
+            buffer.push(batch, own);
+        }
+        buffer.memory.count_batch(&batch(100_000));
+        buffer.coalesce(&batch(0).schema(), usize::MAX);
+        assert!(buffer.batches.len() <= MOST_BATCHES);
+        assert_eq!(buffer.reservation.size(), buffer.copies);
+    }
 }

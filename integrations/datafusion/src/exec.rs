@@ -41,8 +41,8 @@ use std::sync::Arc;
 /// Rows that have no other columns than keys, all of fixed width, are freed once they are encoded:
 /// the keys are sorted alone, and the columns are decoded from them.
 ///
-/// With a limit of less than a quarter of the rows, those that can be among the first ones are
-/// selected before the sort.
+/// From 65,536 rows on, with a limit of at most a quarter of the rows, those that can be among the
+/// first ones are selected before the sort.
 #[derive(Debug)]
 pub struct GpuSortExec {
     sort: Arc<SortExec>,
@@ -302,7 +302,10 @@ impl ExecutionPlan for GpuSortExec {
         self.sort.child_stats_requests(partition)
     }
 
-    /// With a limit it is a `SortExec` again: the first rows are found faster than all are sorted.
+    /// With a limit it is a `SortExec` again, which keeps the first rows only: for a small limit,
+    /// that takes less time and memory. Which limits are small is an option (`topk_min_fetch`)
+    /// that is not known here. Large limits stay on the GPU if the plan has them before
+    /// `GpuSortRule` runs.
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
         let sort = SortExec::with_fetch(&self.sort, limit);
         Some(if limit.is_some() {

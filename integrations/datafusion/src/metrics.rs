@@ -26,7 +26,8 @@ pub(crate) struct Metrics {
     /// Sorting them on the GPU, with the transfers, and with opening the device at the first sort.
     gpu_time: Time,
     cpu_time: Time,
-    /// Comparing rows with equal keys on the CPU.
+    /// The rest of the sort, on the CPU: selecting rows for a limit, and comparing rows with equal
+    /// keys.
     tie_time: Time,
     /// Collecting or decoding the rows of the output, and before that the copies of many small
     /// batches.

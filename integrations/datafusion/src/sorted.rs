@@ -68,13 +68,14 @@ impl Sorted {
     /// What the input needs is free before the output is read.
     pub(crate) fn decoded(rows: NarrowRows, columns: KeyColumns, mut buffer: Buffer) -> Self {
         let bytes = match rows.bits() {
-            0..=32 => 4,
-            33..=64 => 8,
-            _ => 20,
+            0..=32 => 4 * rows.len(),
+            33..=64 => 8 * rows.len(),
+            // Wide keys stay where they are, also those that a limit leaves out.
+            _ => 20 * buffer.rows,
         };
         let memory = buffer.reservation.take();
-        // (It is less than the rows and their keys.)
-        memory.shrink(memory.size().saturating_sub(bytes * buffer.rows));
+        // What was reserved for the rows and their sort is more than that.
+        memory.shrink(memory.size().saturating_sub(bytes));
         Self::Decoded {
             rows,
             columns,

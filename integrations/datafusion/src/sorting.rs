@@ -7,9 +7,9 @@ use crate::options::BcfsortOptions;
 use crate::sorted::{KeyColumns, Sorted};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::compute::{cast, concat};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use bcfsort_keys::{Floats, NarrowRows, SortColumn, encode};
+use bcfsort_keys::{Floats, NarrowRows, SortColumn, encode, most_bits};
 use datafusion_common::utils::memory::RecordBatchMemoryCounter;
 use datafusion_common::{DataFusionError, Result, internal_datafusion_err};
 use datafusion_common_runtime::SpawnedTask;
@@ -57,6 +57,8 @@ struct Shared {
     /// If a row has only columns that it is sorted by.
     key_columns: Option<KeyColumns>,
     fetch: Option<usize>,
+    /// Bytes that a row takes besides its batch and the copies of its key columns.
+    per_row: usize,
     batch_size: usize,
     spill: SpillManager,
     metrics: Metrics,
@@ -101,6 +103,7 @@ impl Sorting {
             batches: Vec::new(),
             rows: 0,
             memory: RecordBatchMemoryCounter::new(),
+            own: 0,
             copies: 0,
             reservation: consumer("GpuSort")
                 .with_can_spill(true)
@@ -116,6 +119,7 @@ impl Sorting {
                 pool,
                 options: BcfsortOptions::of(config.options()),
                 key_columns: KeyColumns::new(sort.expr(), &schema),
+                per_row: bytes_per_row(sort.expr(), &schema)?,
                 expr: sort.expr().clone(),
                 schema,
                 fetch: sort.fetch(),
@@ -173,10 +177,10 @@ impl Sorting {
         let most = self.shared.options.max_run_rows.min(u32::MAX as usize);
         let is_full = self.buffer.rows > 0 && self.buffer.rows + batch.num_rows() > most;
         if !is_full {
-            let bytes = self.shared.bytes(&mut self.buffer, &batch);
+            let (own, bytes) = self.shared.bytes(&mut self.buffer, &batch);
             match self.buffer.reservation.try_grow(bytes) {
                 Ok(()) => {
-                    self.buffer.push(batch);
+                    self.buffer.push(batch, own);
                     return Ok(());
                 }
                 Err(error) if self.buffer.batches.is_empty() => return Err(out_of_memory(error)),
@@ -184,12 +188,12 @@ impl Sorting {
             }
         }
         self.spill_run().await?;
-        let bytes = self.shared.bytes(&mut self.buffer, &batch);
+        let (own, bytes) = self.shared.bytes(&mut self.buffer, &batch);
         self.buffer
             .reservation
             .try_grow(bytes)
             .map_err(out_of_memory)?;
-        self.buffer.push(batch);
+        self.buffer.push(batch, own);
         Ok(())
     }
 
@@ -252,10 +256,10 @@ impl Sorting {
 }
 
 impl Shared {
-    /// The bytes that a batch needs: its own, the copies of its key columns, the keys and indices.
-    fn bytes(&self, buffer: &mut Buffer, batch: &RecordBatch) -> usize {
+    /// The bytes of a batch, and all bytes that it needs: its own, the copies of its key columns,
+    /// the keys and the indices.
+    fn bytes(&self, buffer: &mut Buffer, batch: &RecordBatch) -> (usize, usize) {
         let own = buffer.memory.count_batch(batch);
-        let mut per_row = PER_ROW;
         let mut copies = 0;
         for key in &self.expr {
             let column = key
@@ -267,9 +271,8 @@ impl Shared {
                 // A computed key: as large as most are.
                 _ => 16 * batch.num_rows(),
             };
-            per_row += 8;
         }
-        own + copies + per_row.min(PER_ROW + 16) * batch.num_rows()
+        (own, own + copies + self.per_row * batch.num_rows())
     }
 
     /// The rows of a window, so that they take about these bytes.
@@ -299,12 +302,13 @@ impl Shared {
         let begin = Instant::now();
         let columns_of = |batch| columns.of_batch(batch, &self.expr);
         let batches: Vec<Vec<SortColumn>> = buffer.batches.iter().map(columns_of).collect();
-        let Some(mut rows) = NarrowRows::encode(&batches).map_err(not_sorted)? else {
+        let encoded = NarrowRows::encode(&batches);
+        // It takes time, too, to find that the keys would be too wide.
+        self.metrics.encode_time.add_elapsed(begin);
+        let Some(mut rows) = encoded.map_err(not_sorted)? else {
             return Ok(None);
         };
-        self.metrics.encode_time.add_elapsed(begin);
-        let encoded = (batches, std::mem::take(&mut buffer.batches));
-        std::thread::spawn(move || drop(encoded));
+        drop_elsewhere((batches, std::mem::take(&mut buffer.batches)));
         self.sort_keys(buffer.rows, rows.bits(), |on_gpu| {
             rows.sort(on_gpu, self.fetch)
         })?;
@@ -412,37 +416,71 @@ impl Output {
 
 impl Drop for Freed {
     fn drop(&mut self) {
-        let rows = self.rows.take();
-        std::thread::spawn(move || drop(rows));
+        drop_elsewhere(self.rows.take());
     }
 }
 
-/// One array of all values.
-fn joined_arrays(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-    let other = match concat_or_one(&parts, data_type) {
-        // Strings of more than 2 GiB, or more values of a dictionary than its keys can number.
-        Err(ArrowError::OffsetOverflowError(_) | ArrowError::DictionaryKeyOverflowError) => {
-            match data_type {
-                DataType::Utf8 => DataType::LargeUtf8,
-                DataType::Binary => DataType::LargeBinary,
-                DataType::Dictionary(_, values) => values.as_ref().clone(),
-                _ => return concat_or_one(&parts, data_type),
-            }
-        }
-        joined => return joined,
-    };
-    let parts: Vec<ArrayRef> = (parts.par_iter())
-        .map(|part| cast(*part, &other))
-        .collect::<Result<_, _>>()?;
-    joined_arrays(&parts, &other)
+/// Drops a value on another thread: millions of pages take long to give back. If the system has no
+/// thread left, it is dropped here.
+fn drop_elsewhere<T: Send + 'static>(value: T) {
+    let _ = std::thread::Builder::new().spawn(move || drop(value));
 }
 
-fn concat_or_one(parts: &[&dyn Array], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+/// The bytes that a row takes in indices and keys: in each column up to its most bits, in words of
+/// 64.
+fn bytes_per_row(expr: &LexOrdering, schema: &Schema) -> Result<usize> {
+    let mut bytes = PER_ROW;
+    for key in expr {
+        let data_type = key.expr.data_type(schema)?;
+        bytes += 8 * most_bits(&data_type).div_ceil(64) as usize;
+        // Before they are keys, they are differences of 128 bits.
+        if matches!(data_type, DataType::Decimal256(..)) {
+            bytes += 16;
+        }
+    }
+    Ok(bytes)
+}
+
+/// One array of all values. If they are too many for the type, it is of a [`widened`] type.
+fn joined_arrays(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    match concat_or_one(parts, data_type) {
+        // Strings of more than 2 GiB, or more values of a dictionary than its keys can number.
+        Err(ArrowError::OffsetOverflowError(_) | ArrowError::DictionaryKeyOverflowError) => {
+            let wide = widened(data_type);
+            let parts: Vec<ArrayRef> = (parts.par_iter())
+                .map(|part| cast(part, &wide))
+                .collect::<Result<_, _>>()?;
+            concat_or_one(&parts, &wide)
+        }
+        joined => joined,
+    }
+}
+
+/// The type of the same values in the same order that holds any number of them.
+fn widened(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Utf8 => DataType::LargeUtf8,
+        DataType::Binary => DataType::LargeBinary,
+        DataType::Dictionary(_, values) => widened(values),
+        DataType::Struct(fields) => {
+            let field = |field: &Arc<Field>| {
+                let wide = widened(field.data_type());
+                field.as_ref().clone().with_data_type(wide)
+            };
+            DataType::Struct(fields.iter().map(field).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn concat_or_one(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     match parts {
         [] => Ok(new_empty_array(data_type)),
-        [only] => Ok(only.slice(0, only.len())),
-        _ => concat(parts),
+        [only] => Ok(only.clone()),
+        _ => {
+            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+            concat(&parts)
+        }
     }
 }
 
@@ -467,5 +505,37 @@ fn out_of_memory(error: DataFusionError) -> DataFusionError {
              datafusion.execution.sort_spill_reservation_bytes or datafusion.execution.batch_size",
         ),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{joined_arrays, widened};
+    use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, StructArray};
+    use arrow::datatypes::{DataType, Field, Fields, Int8Type};
+    use std::sync::Arc;
+
+    /// Dictionaries in nested structs, whose values together are more than their keys can number.
+    #[test]
+    fn fields_of_structs_are_widened() {
+        let structs = |name: &str, field: ArrayRef| -> ArrayRef {
+            let types = Fields::from(vec![Field::new(name, field.data_type().clone(), true)]);
+            Arc::new(StructArray::new(types, vec![field], None))
+        };
+        let part = |values: std::ops::Range<usize>| {
+            let texts: Vec<String> = values.map(|i| format!("{i:03}")).collect();
+            let texts: DictionaryArray<Int8Type> = texts.iter().map(String::as_str).collect();
+            structs("outer", structs("inner", Arc::new(texts)))
+        };
+        let parts = [part(0..100), part(100..200)];
+        let joined = joined_arrays(&parts, parts[0].data_type()).expect("one array");
+        assert_eq!(*joined.data_type(), widened(parts[0].data_type()));
+        let inner = joined.as_struct().column(0).as_struct().column(0);
+        assert_eq!(*inner.data_type(), DataType::LargeUtf8);
+        let texts = inner.as_string::<i64>();
+        assert_eq!(
+            (texts.len(), texts.value(0), texts.value(199)),
+            (200, "000", "199")
+        );
     }
 }

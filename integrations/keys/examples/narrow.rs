@@ -20,6 +20,9 @@ const RUNS: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let rows = std::env::args().nth(1).map_or(Ok(1 << 20), |n| n.parse())?;
+    if rows == 0 {
+        return Err("the number of rows must be at least 1".into());
+    }
     println!("columns,limit,by indices,decoded");
     for columns in [1, 2] {
         for limit in [None, Some(rows / 50)] {
@@ -39,7 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 times[RUNS / 2]
             };
             let [indices, decoded] = times.map(median);
-            println!("{columns},{limit:?},{indices:.3},{decoded:.3}");
+            let limit = limit.map_or(String::new(), |limit| limit.to_string());
+            println!("{columns},{limit},{indices:.3},{decoded:.3}");
         }
     }
     Ok(())

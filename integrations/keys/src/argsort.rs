@@ -26,16 +26,18 @@ pub trait Argsort {
     fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Self::Error>;
 }
 
-/// A sort of integers alone, too: for rows that are their keys, [`NarrowRows`](crate::NarrowRows).
+/// A sort of integers without indices, for [`NarrowRows`](crate::NarrowRows).
+///
+/// It need not be stable: equal keys are the same.
 pub trait SortKeys: Argsort {
-    /// Sorts the keys.
+    /// Sorts the keys, ascending.
     ///
     /// # Errors
     ///
     /// Those of the sort. The slice has the same keys then, in any order.
     fn sort_u32(&self, keys: &mut [u32]) -> Result<(), Self::Error>;
 
-    /// Sorts the keys.
+    /// Sorts the keys, ascending.
     ///
     /// # Errors
     ///

@@ -15,11 +15,12 @@ use std::ops::Range;
 /// Rows that a thread takes at a time.
 pub(crate) const BLOCK: usize = 1 << 12;
 
-/// A column whose values are integers in their order, without those that no value uses.
+/// A column of unsigned integers that have the order of its values, and their range, which says how
+/// many bits a key needs for it.
 pub(crate) struct Column {
-    /// None if all rows are null.
+    /// None for [`DataType::Null`]: all rows are null.
     values: Option<(Native, ArrayData)>,
-    /// None if there are none.
+    /// None if no row is null.
     nulls: Option<NullBuffer>,
     floats: Floats,
     pub(crate) code: Code,
@@ -64,7 +65,8 @@ impl Code {
         }
     }
 
-    /// The first bit of a field, which tells values from nulls, as it is in either.
+    /// The first bit of a field tells values from nulls. Returns two words: with that bit as values
+    /// have it, and as nulls have it.
     pub(crate) fn first_bits<W: Word>(&self, bits: u32) -> (W, W) {
         let first = W::truncate(1) << (bits - 1);
         if self.nulls_first {
@@ -134,7 +136,7 @@ impl Column {
         Ok(column)
     }
 
-    /// The number of rows.
+    /// The number of rows, but 0 for [`DataType::Null`], of which no values are kept.
     pub(crate) fn len(&self) -> usize {
         self.values.as_ref().map_or(0, |(_, data)| data.len())
     }

@@ -2,7 +2,7 @@
 
 use crate::column::{BLOCK, Column, Field, blocks};
 use crate::plain::without_structs;
-use crate::types::Word;
+use crate::types::{Word, is_supported};
 use crate::{Error, Floats, SortColumn};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -28,13 +28,45 @@ pub struct Encoded {
     pub keys: Keys,
     /// The number of bits that keys use.
     pub bits: u32,
-    /// The number of columns that keys hold whole. Rows with equal keys are equal in these. If it
-    /// is not the number of all columns, such rows may differ in the others. Of a struct, each
-    /// field is a column, after one for its nulls if it has any.
+    /// The number of first columns that keys hold whole: rows with equal keys are equal in these.
+    /// Each field of a struct counts as a column, and so do the nulls of a struct that has any.
+    /// [`is_whole`](Self::is_whole) says whether it is the number of all columns.
     pub covered: usize,
     /// If the next column is one of strings, the number of first bytes that such rows have in
     /// common there. A string that ends earlier counts as if zeros followed.
     pub prefix: usize,
+    /// Whether all columns are covered.
+    pub(crate) is_whole: bool,
+}
+
+impl Encoded {
+    /// Whether keys hold all columns whole: rows with equal keys are equal. Otherwise rows with
+    /// equal keys may differ in the columns after the first [`covered`](Self::covered) ones.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arrow_array::StringArray;
+    /// use bcfsort_keys::{Floats, SortColumn, encode};
+    /// use std::sync::Arc;
+    ///
+    /// let is_whole = |texts: Vec<&str>| {
+    ///     let texts = SortColumn {
+    ///         values: Arc::new(StringArray::from(texts)),
+    ///         descending: false,
+    ///         nulls_first: true,
+    ///     };
+    ///     Ok::<_, bcfsort_keys::Error<()>>(encode(&[texts], Floats::Total)?.is_whole())
+    /// };
+    /// assert!(is_whole(vec!["fig", "pear"])?);
+    /// // Only the first 8 bytes are in the keys.
+    /// assert!(!is_whole(vec!["fig", "pomegranate"])?);
+    /// # Ok::<(), bcfsort_keys::Error<()>>(())
+    /// ```
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
 }
 
 /// Encodes columns as keys. O(rows · columns) time.
@@ -72,9 +104,15 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
     if u32::try_from(rows).is_err() {
         return Err(Error::TooManyRows(rows));
     }
+    // Before structs are taken apart: Arrow's errors would not name the type.
+    let mut types = columns.iter().map(|column| column.values.data_type());
+    if let Some(unsupported) = types.find(|data_type| !is_supported(data_type)) {
+        return Err(Error::Unsupported(unsupported.clone()));
+    }
     let (mut parts, mut taken): (Vec<Column>, Vec<u32>) = Default::default();
     let (mut bits, mut covered, mut prefix) = (0, 0, 0);
-    for column in without_structs(columns)?.iter() {
+    let columns = without_structs(columns)?;
+    for column in columns.iter() {
         let column = Column::new(column, floats)?;
         let held = column.code.bits().min(MOST - bits);
         let is_cut = held < column.code.bits();
@@ -111,6 +149,7 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
         bits,
         covered,
         prefix,
+        is_whole: covered == columns.len(),
     })
 }
 

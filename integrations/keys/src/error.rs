@@ -12,6 +12,9 @@ pub enum Error<E> {
     /// Columns have different numbers of rows.
     #[error("columns of {0} and {1} rows cannot be sorted together")]
     LengthsDiffer(usize, usize),
+    /// Batches differ in the number, types or orders of their columns.
+    #[error("batches of different columns or orders cannot be sorted together")]
+    BatchesDiffer,
     /// There is no column, so that the number of rows is not known.
     #[error("there is no column to sort by")]
     NoColumns,

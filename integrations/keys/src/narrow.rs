@@ -15,6 +15,17 @@ use std::sync::Arc;
 
 /// Whether the values of a column can be had back from keys: those of integers, floats, booleans,
 /// dates, times, timestamps, durations, intervals, and decimals of up to 128 bits.
+///
+/// # Examples
+///
+/// ```
+/// use arrow_schema::DataType;
+/// use bcfsort_keys::is_decodable;
+///
+/// assert!(is_decodable(&DataType::Date32));
+/// // A key holds only the first bytes of a string.
+/// assert!(!is_decodable(&DataType::Utf8));
+/// ```
 #[must_use]
 pub fn is_decodable(data_type: &DataType) -> bool {
     *data_type == DataType::Boolean || Native::of(data_type).is_some()
@@ -73,6 +84,7 @@ impl NarrowRows {
     /// # Errors
     ///
     /// [`Error::Unsupported`], for a type that is not [decodable](is_decodable);
+    /// [`Error::BatchesDiffer`], if batches differ in the number, types or orders of their columns;
     /// [`Error::NoColumns`], [`Error::LengthsDiffer`], [`Error::TooManyRows`].
     pub fn encode<E: Send>(batches: &[Vec<SortColumn>]) -> Result<Option<Self>, Error<E>> {
         let first = batches.first().filter(|columns| !columns.is_empty());
@@ -81,14 +93,23 @@ impl NarrowRows {
         };
         let mut len = 0;
         for columns in batches {
+            // All keys have one layout and one order: that of the first batch.
+            let options = |column: &SortColumn| (column.descending, column.nulls_first);
+            let is_same = |(column, first): (&SortColumn, &SortColumn)| {
+                options(column) == options(first)
+                    && column.values.data_type() == first.values.data_type()
+            };
+            if columns.len() != first.len() || !columns.iter().zip(first).all(is_same) {
+                return Err(Error::BatchesDiffer);
+            }
             let rows = columns.first().map_or(0, |column| column.values.len());
             len += rows;
-            for (column, first) in columns.iter().zip(first) {
-                let (values, data_type) = (&column.values, first.values.data_type());
+            for column in columns {
+                let values = &column.values;
                 if values.len() != rows {
                     return Err(Error::LengthsDiffer(rows, values.len()));
                 }
-                if values.data_type() != data_type || !is_decodable(data_type) {
+                if !is_decodable(values.data_type()) {
                     return Err(Error::Unsupported(values.data_type().clone()));
                 }
             }
@@ -148,8 +169,9 @@ impl NarrowRows {
             keys: Encoded {
                 keys,
                 bits,
-                covered: 0,
+                covered: first.len(),
                 prefix: 0,
+                is_whole: true,
             },
             indices: None,
             len,
@@ -174,12 +196,13 @@ impl NarrowRows {
         self.keys.bits
     }
 
-    /// Sorts the rows, and keeps the first ones up to a limit. O(n log n) time. Where the limit is
-    /// less than a quarter of the rows, those that can be among the first ones are selected before.
+    /// Sorts the rows, and keeps the first ones up to a limit. O(n log n) time. Of at least 65,536
+    /// rows and with a limit of at most a quarter of them, those that can be among the first ones
+    /// are selected before the sort.
     ///
     /// # Errors
     ///
-    /// [`Error::Argsort`]: the sort of integers failed.
+    /// [`Error::Argsort`]: the sort of integers failed. All rows are kept then, in any order.
     pub fn sort<S: SortKeys>(
         &mut self,
         sorter: &S,
@@ -190,7 +213,7 @@ impl NarrowRows {
             Keys::U32(keys) => sort(keys, limit, |keys| sorter.sort_u32(keys)),
             Keys::U64(keys) => sort(keys, limit, |keys| sorter.sort_u64(keys)),
             Keys::Wide(..) => {
-                // (No column is left to compare.)
+                // The keys hold all columns, so none is compared.
                 let indices = self.keys.first_indices(limit, &[], Floats::Total, sorter)?;
                 self.indices = Some(indices);
                 Ok(())
@@ -201,7 +224,8 @@ impl NarrowRows {
         Ok(())
     }
 
-    /// The columns of these rows.
+    /// The columns of these rows. O(rows · columns) time, on one core: call it on several for
+    /// several ranges.
     ///
     /// # Errors
     ///
@@ -209,7 +233,7 @@ impl NarrowRows {
     ///
     /// # Panics
     ///
-    /// There are not so many rows.
+    /// If the range ends after the last row.
     pub fn decode(&self, rows: Range<usize>) -> Result<Vec<ArrayRef>, ArrowError> {
         match &self.keys.keys {
             Keys::U32(keys) => self.decoded(&keys[rows]),
@@ -238,10 +262,16 @@ fn sort<T: Copy + Ord + Send + Sync, E>(
     sort: impl FnOnce(&mut [T]) -> Result<(), E>,
 ) -> Result<(), E> {
     if let Some(bound) = bound(keys, limit) {
-        *keys = keys_up_to(keys, bound);
+        // If the sort fails, all keys are still there.
+        let mut selected = keys_up_to(keys, bound);
+        sort(&mut selected)?;
+        *keys = selected;
+    } else {
+        sort(keys)?;
     }
-    sort(keys)?;
     keys.truncate(limit);
+    // The memory of the others is free for the output.
+    keys.shrink_to_fit();
     Ok(())
 }
 

@@ -54,14 +54,16 @@ fn push_fields(column: &SortColumn, plain: &mut Vec<SortColumn>) -> Result<(), A
     Ok(())
 }
 
-/// The values of a field, and null where its struct is: what is there else does not matter.
+/// A field of a struct, with nulls also in the rows where the struct is null. The values that the
+/// field has in these rows have no meaning.
 fn masked(field: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, ArrowError> {
     if nulls.is_none() || *field.data_type() == DataType::Null {
         return Ok(field.clone());
     }
     let nulls = NullBuffer::union(nulls, field.nulls());
     if let Some(flags) = field.as_boolean_opt() {
-        // (They alone may begin within their buffer, where the builder looks for nulls, too.)
+        // The values of a slice of booleans begin at any bit of their buffer. The builder below
+        // assumes that the nulls begin at the same bit, but these begin at the first one.
         return Ok(Arc::new(BooleanArray::new(flags.values().clone(), nulls)));
     }
     let data = field.to_data().into_builder().nulls(nulls).build()?;

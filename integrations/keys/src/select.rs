@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-/// Fewer keys are sorted sooner than a sample of them.
+/// Of fewer keys, all are sorted: that takes less time than a sample and a selection.
 const FEW: usize = 1 << 16;
 
 /// Keys that are looked at to guess the last of the first ones. The guess is off by a standard
@@ -19,13 +19,15 @@ pub(crate) fn bound<T: Copy + Ord + Send + Sync>(keys: &[T], limit: usize) -> Op
     if keys.len() < FEW || limit == 0 || limit > keys.len() / PART {
         return None;
     }
-    // Steps of different lengths, so that no pattern in the keys hides from them.
-    let step = (keys.len() / SAMPLE) as u64;
+    // One key of each of SAMPLE equal parts, which together are all keys. Its position in the part
+    // is pseudo-random, so that a pattern in the keys does not bias the sample.
+    let (len, parts) = (keys.len() as u64, SAMPLE as u64);
     let position = |i: u64| {
-        let jitter = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % step;
-        (i * step + jitter) as usize
+        let (begin, end) = (i * len / parts, (i + 1) * len / parts);
+        let jitter = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (begin + jitter % (end - begin)) as usize
     };
-    let mut sample: Vec<T> = (0..SAMPLE as u64).map(|i| keys[position(i)]).collect();
+    let mut sample: Vec<T> = (0..parts).map(|i| keys[position(i)]).collect();
     sample.sort_unstable();
     // Four deviations more than expected, and a few where almost none is expected.
     let expected = (SAMPLE as f64) * (limit as f64 / keys.len() as f64);

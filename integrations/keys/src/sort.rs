@@ -22,9 +22,12 @@ const FEW_TIES: usize = 8;
 /// Returns the indices that sort rows by columns, the first column first. Stable.
 ///
 /// `argsort` sorts the first 64 bits of the keys, and the other bits too if many rows tie in the
-/// first. The CPU compares rows that have equal keys but may differ. O(n log n) time. Each row
-/// takes 4 to 16 bytes of memory for the key, 4 for the index, and 8 for each value of a string
-/// column.
+/// first. The CPU compares rows that have equal keys but may differ. O(n log n) time.
+///
+/// Each row takes 4 to 16 bytes of memory for the key and 4 for the index. While keys are made, a
+/// row takes 8 bytes more for each string column, 16 for each decimal of 256 bits, 4 for each
+/// dictionary (and each value of the dictionary 8), and 1 for each boolean. The sort of the rows
+/// that [`Encoded::first_indices`] selects takes up to 20 bytes for each of them.
 ///
 /// # Errors
 ///
@@ -76,9 +79,9 @@ impl Encoded {
 
     /// As [`sort_indices`](Self::sort_indices), but only the first `limit` indices.
     ///
-    /// Where these are less than a quarter of all, the rows that can be among them are selected
-    /// first, and only these are sorted: O(n) time, and that of a sort of little more than `limit`
-    /// rows.
+    /// Of at least 65,536 rows and with a limit of at most a quarter of them, the rows that can be
+    /// among the first ones are selected, and only these are sorted: O(n) time, and that of a sort
+    /// of little more than `limit` rows.
     ///
     /// # Errors
     ///
@@ -127,8 +130,15 @@ impl Encoded {
         floats: Floats,
         argsort: &A,
     ) -> Result<Vec<u32>, Error<A::Error>> {
-        let columns = without_structs(columns)?;
-        let others = &columns[self.covered..];
+        // Structs are taken apart only if columns are compared, since that copies their fields'
+        // nulls and checks their values.
+        let plain;
+        let others = if self.is_whole {
+            &[]
+        } else {
+            plain = without_structs(columns)?;
+            &plain[self.covered..]
+        };
         let argsort_u64 = |keys: &[u64], rows| by(keys, rows, |keys| argsort.argsort_u64(keys));
         let mut indices = match &self.keys {
             Keys::U32(keys) => by(keys, rows, |keys| argsort.argsort_u32(keys)),

@@ -8,15 +8,19 @@ use half::f16;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Shl, Shr};
 
 /// Whether columns of this type can be sorted by: all types but lists, maps, unions, run-end
-/// encoded values, and dictionaries of nested types. A struct is sorted by its fields.
+/// encoded values, and dictionaries of nested types or of nulls. A struct is sorted by its fields.
 ///
 /// Lists would need a key for each of their elements, of which there may be any number.
 #[must_use]
 pub fn is_supported(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => {
-            !matches!(**values, DataType::Dictionary(..) | DataType::Struct(_))
-                && is_supported(values)
+            // Arrow cannot compare the values of a dictionary of nulls.
+            let is_plain = !matches!(
+                **values,
+                DataType::Null | DataType::Dictionary(..) | DataType::Struct(_)
+            );
+            is_plain && is_supported(values)
         }
         DataType::Struct(fields) => fields.iter().all(|field| is_supported(field.data_type())),
         DataType::Null | DataType::Boolean | DataType::Decimal256(..) => true,

@@ -10,7 +10,7 @@ use arrow_array::{
     Decimal128Array, Decimal256Array, DictionaryArray, DurationSecondArray, Float16Array,
     Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
     IntervalDayTimeArray, IntervalMonthDayNanoArray, IntervalYearMonthArray, LargeBinaryArray,
-    LargeStringArray, NullArray, StringArray, StructArray, Time32SecondArray,
+    LargeStringArray, NullArray, RunArray, StringArray, StructArray, Time32SecondArray,
     Time64NanosecondArray, TimestampNanosecondArray, UInt8Array, UInt16Array, UInt32Array,
     UInt64Array, make_array,
 };
@@ -19,10 +19,12 @@ use arrow_data::transform::MutableArrayData;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, Field, SortOptions};
 use bcfsort_keys::{
-    Cpu, Floats, Keys, NarrowRows, SortColumn, encode, is_decodable, is_supported, sort_indices,
+    Argsort, Cpu, Error, Floats, Keys, NarrowRows, SortColumn, SortKeys, encode, is_decodable,
+    is_supported, sort_indices,
 };
 use half::f16;
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -589,7 +591,8 @@ fn what_cannot_be_sorted_is_an_error() {
     let fields = vec![Field::new("list", list.clone(), true)];
     let in_struct = DataType::Struct(fields.into());
     let in_dictionary = DataType::Dictionary(DataType::Int8.into(), list.clone().into());
-    for unsupported in [list, in_struct, in_dictionary] {
+    let nulls = DataType::Dictionary(DataType::Int8.into(), DataType::Null.into());
+    for unsupported in [list, in_struct, in_dictionary, nulls] {
         assert!(!is_supported(&unsupported));
         let column = SortColumn {
             values: arrow_array::new_empty_array(&unsupported),
@@ -598,4 +601,109 @@ fn what_cannot_be_sorted_is_an_error() {
         };
         assert!(error(&[column]).contains("cannot be sorted by"));
     }
+}
+
+/// A struct with nulls masks its fields, which Arrow does for supported types only.
+#[test]
+fn unsupported_fields_of_structs_with_nulls_are_named() {
+    let array = Int8Array::from(vec![1, 2]);
+    let runs = RunArray::try_new(&Int32Array::from(vec![1, 2]), &array).unwrap();
+    let field = Field::new("runs", runs.data_type().clone(), true);
+    let nulls = NullBuffer::from(vec![true, false]);
+    let column = StructArray::new(vec![field].into(), vec![Arc::new(runs)], Some(nulls));
+    let error = sort_indices(&[ascending(column)], Floats::Total, &Cpu).unwrap_err();
+    assert!(matches!(error, Error::Unsupported(_)), "{error}");
+}
+
+#[test]
+fn keys_of_structs_are_whole_if_they_hold_all_fields() {
+    let words: Vec<Option<u64>> = (0..100).map(|i| (i % 7 > 0).then_some(i)).collect();
+    let short = structs(&words, &[column(20, &words), column(2, &words)]);
+    let long = structs(&words, &[column(2, &words), column(34, &words)]);
+    for (values, is_whole) in [(short, true), (long, false)] {
+        let columns = [SortColumn {
+            values,
+            descending: false,
+            nulls_first: true,
+        }];
+        let encoded = encode::<Infallible>(&columns, Floats::Total).unwrap();
+        assert_eq!(encoded.is_whole(), is_whole);
+        let sorted = encoded.sort_indices(&columns, Floats::Total, &Cpu).unwrap();
+        assert_eq!(sorted, expected(&columns));
+    }
+}
+
+#[test]
+fn narrow_batches_that_differ_are_an_error() {
+    let column = || ascending(Int8Array::from(vec![1, 2]));
+    let other = || ascending(Int16Array::from(vec![1, 2]));
+    let (mut descending, mut nulls_first) = (column(), column());
+    descending.descending = true;
+    nulls_first.nulls_first = true;
+    for differing in [
+        vec![],
+        vec![column(), column(), column()],
+        vec![column(), other()],
+        vec![column(), descending],
+        vec![column(), nulls_first],
+    ] {
+        for batches in [
+            [vec![column(), column()], differing.clone()],
+            [differing.clone(), vec![column(), column()]],
+        ] {
+            let error = NarrowRows::encode::<Infallible>(&batches).unwrap_err();
+            match batches[0].len() {
+                0 => assert!(matches!(error, Error::NoColumns)),
+                _ => assert!(matches!(error, Error::BatchesDiffer)),
+            }
+        }
+    }
+}
+
+/// Fails until it is told not to.
+struct Failing(Cell<bool>);
+
+impl Argsort for Failing {
+    type Error = ();
+
+    fn argsort_u32(&self, _: &[u32]) -> Result<Vec<u32>, ()> {
+        Err(())
+    }
+
+    fn argsort_u64(&self, _: &[u64]) -> Result<Vec<u32>, ()> {
+        Err(())
+    }
+}
+
+impl SortKeys for Failing {
+    fn sort_u32(&self, keys: &mut [u32]) -> Result<(), ()> {
+        if self.0.get() {
+            return Err(());
+        }
+        keys.sort_unstable();
+        Ok(())
+    }
+
+    fn sort_u64(&self, _: &mut [u64]) -> Result<(), ()> {
+        Err(())
+    }
+}
+
+#[test]
+fn narrow_rows_are_all_there_after_a_sort_that_fails() {
+    let rows = 100_000;
+    let values = Int32Array::from_iter_values((0..rows).map(|i| i * 7919 % rows));
+    let mut narrow = NarrowRows::encode::<()>(&[vec![ascending(values)]])
+        .unwrap()
+        .unwrap();
+    let sorter = Failing(Cell::new(true));
+    // With a limit, rows are selected before the sort.
+    let failed = narrow.sort(&sorter, Some(10));
+    assert!(matches!(failed, Err(Error::Argsort(()))));
+    assert_eq!(narrow.len(), rows as usize);
+    sorter.0.set(false);
+    narrow.sort(&sorter, None).unwrap();
+    let decoded = narrow.decode(0..narrow.len()).unwrap();
+    let wanted = Int32Array::from_iter_values(0..rows);
+    assert_eq!(decoded[0].as_ref(), &wanted as &dyn Array);
 }
