@@ -30,7 +30,7 @@ const ALONE: usize = 1 << 20;
 pub(crate) struct Staging {
     /// At most [`PIECES`] buffers, not mapped. If there is more than one, each has [`PIECE`] bytes.
     uploads: Mutex<Vec<wgpu::Buffer>>,
-    /// The largest one of at most [`BLOCK`] bytes so far, not mapped.
+    /// The largest one of at most [`BLOCK`] bytes so far, not mapped, for what is read at once.
     download: Mutex<Option<wgpu::Buffer>>,
     /// At most [`PIECES`] buffers of [`BLOCK`] bytes, not mapped.
     blocks: Mutex<Vec<wgpu::Buffer>>,
@@ -202,22 +202,40 @@ impl Transfers<'_> {
         if is_readable((buffer, from)) {
             return read_into(self.device, buffer, bytes, self.waiting).await;
         }
+        self.read_at_once((buffer, from), bytes.len() as u64, |view| {
+            copy_at_once(view, bytes);
+        })
+        .await
+    }
+
+    /// Passes at most [`BLOCK`] bytes of `buffer`, from a byte offset on, to `take`.
+    async fn read_at_once<R>(
+        self,
+        (buffer, from): (&wgpu::Buffer, u64),
+        size: u64,
+        take: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Error> {
         // Copies are in whole words.
-        let size = (bytes.len() as u64).next_multiple_of(4);
+        let whole_words = size.next_multiple_of(4);
         let pooled = lock(&self.staging.download).take();
-        let staging = match pooled.filter(|pooled| pooled.size() >= size) {
+        let staging = match pooled.filter(|pooled| pooled.size() >= whole_words) {
             Some(pooled) => pooled,
-            None => scoped(self.device, size, || staging_to_read(self.device, size))?,
+            None => scoped(self.device, whole_words, || {
+                staging_to_read(self.device, whole_words)
+            })?,
         };
         submit(self.device, self.queue, |encoder| {
-            encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, size);
+            encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, whole_words);
         })?;
-        read_into(self.device, &staging, bytes, self.waiting).await?;
+        let taken = read_mapped(self.device, &staging, size, self.waiting, take).await?;
         let mut pooled = lock(&self.staging.download);
-        if pooled.as_ref().is_none_or(|pooled| pooled.size() < size) {
+        if pooled
+            .as_ref()
+            .is_none_or(|pooled| pooled.size() < whole_words)
+        {
             *pooled = Some(staging);
         }
-        Ok(())
+        Ok(taken)
     }
 
     /// Passes `size` bytes of `buffer`, from a byte offset on and in order, to `take`, in blocks of
@@ -234,9 +252,10 @@ impl Transfers<'_> {
             let take = |view: &[u8]| view.chunks(BLOCK as usize).try_for_each(take);
             return read_mapped(self.device, buffer, size, self.waiting, take).await?;
         }
-        let block_bytes = BLOCK.min(size.next_multiple_of(4));
+        if size <= BLOCK {
+            return self.read_at_once((buffer, begin), size, take).await?;
+        }
         let mut free = std::mem::take(&mut *lock(&self.staging.blocks));
-        free.retain(|pooled| pooled.size() == block_bytes);
         let mut pieces = (0..size).step_by(BLOCK as usize);
         let mut in_flight = VecDeque::new();
         loop {
@@ -244,9 +263,7 @@ impl Transfers<'_> {
                 let Some(from) = pieces.next() else { break };
                 let to = match free.pop() {
                     Some(to) => to,
-                    None => scoped(self.device, block_bytes, || {
-                        staging_to_read(self.device, block_bytes)
-                    })?,
+                    None => scoped(self.device, BLOCK, || staging_to_read(self.device, BLOCK))?,
                 };
                 let bytes = BLOCK.min(size - from);
                 submit(self.device, self.queue, |encoder| {
@@ -262,9 +279,7 @@ impl Transfers<'_> {
             read.await??;
             free.push(piece);
         }
-        if block_bytes == BLOCK {
-            *lock(&self.staging.blocks) = free;
-        }
+        *lock(&self.staging.blocks) = free;
         Ok(())
     }
 }

@@ -51,7 +51,9 @@ impl Ranges {
         memory: Vec<u8>,
     ) -> Result<Self, Error> {
         let by_size = size_of_val(keys) / RANGE_BYTES;
-        let splitters = Splitters::new(splitters(keys, order, least.max(by_size).min(MOST_RANGES)));
+        // (Without a splitter one range would have all keys.)
+        let wanted = least.max(by_size).clamp(2, MOST_RANGES);
+        let splitters = Splitters::new(splitters(keys, order, wanted));
         let count = 2 * splitters.ranks.len() + 1;
         let mut of_keys = memory;
         if of_keys.len() < keys.len() {
