@@ -6,6 +6,7 @@ use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 /// Elements that a thread takes at a time.
 pub(crate) const PART: usize = 1 << 16;
@@ -111,7 +112,7 @@ pub(crate) fn map_parts<A: Copy + Sync, B: Send>(
     if out.len() <= PART {
         part((from, out));
     } else {
-        (from.par_chunks(PART).zip(out.par_chunks_mut(PART))).for_each(part);
+        together(from.chunks(PART).zip(out.chunks_mut(PART)), part);
     }
 }
 
@@ -121,8 +122,28 @@ pub(crate) fn map_in_place<A: Copy + Send>(all: &mut [A], map: impl Fn(A) -> A +
     if all.len() <= PART {
         part(all);
     } else {
-        all.par_chunks_mut(PART).for_each(part);
+        together(all.chunks_mut(PART), part);
     }
+}
+
+/// Calls `act` with each item: on this thread, and on those of the pool as they wake up. To leave a
+/// short work to the pool alone takes longer than the work.
+fn together<T: Send>(items: impl ExactSizeIterator<Item = T> + Send, act: impl Fn(T) + Sync) {
+    let others = rayon::current_num_threads().min(items.len()) - 1;
+    let items = Mutex::new(items);
+    let work = || {
+        loop {
+            let next = items.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(item) = next else { break };
+            act(item);
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        for _ in 0..others {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
 }
 
 /// Writes the elements of `source` at `indices` to `out`.
