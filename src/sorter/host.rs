@@ -27,8 +27,8 @@ impl Sorter {
     /// Device memory: the keys and [`scratch_size`](Self::scratch_size) bytes. Host memory: a copy
     /// of the keys, so that the slice is unchanged after an error. The sorter keeps both for the
     /// next sort. A slice that is partitioned takes a byte of host memory for each key in addition,
-    /// and none of this memory is kept. Most of the time is that of the transfers: of 7 ms for 2^24 words on an H200 host
-    /// with 16 cores, the sort takes 0.5 ms.
+    /// and none of this memory is kept. Most of the time is that of the transfers: of 7 ms for 2^24
+    /// words on an H200 host with 16 cores, the sort takes 0.5 ms.
     ///
     /// # Errors
     ///
@@ -615,8 +615,8 @@ impl Sorter {
             .await
     }
 
-    /// Sorts the ranges of keys one after another, and passes on what is sorted. A range that is
-    /// too long for the device is partitioned in turn.
+    /// Sorts range after range, and passes each on. A range that is too long for the device is
+    /// partitioned again.
     async fn sort_parts<T: SortKey, E: From<Error>>(
         &self,
         first: &mut Parted<T>,
@@ -880,7 +880,7 @@ fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
-/// Keys of a slice, partitioned. What is sorted of its parts, in their order, is the sorted slice.
+/// Keys of a slice, partitioned: the sorted parts, one after another, are the sorted slice.
 struct Parted<T> {
     order: Order,
     ranges: Ranges,

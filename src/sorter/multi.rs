@@ -29,8 +29,8 @@ const BLOCK: usize = 16 << 20;
 /// What one of them sorts at once ([`Sorter::max_len`]) one does alone: two take as long, since the
 /// partition for them takes the time that it saves in copies. Of more keys, each GPU sorts a share.
 ///
-/// That takes as much host memory as the keys, and a byte for each, which is kept for the next sort,
-/// and on each GPU memory for one range.
+/// A shared sort takes as much host memory as the keys, and a byte for each, which is kept for the
+/// next one, and on each GPU memory for one range.
 ///
 /// # Examples
 ///

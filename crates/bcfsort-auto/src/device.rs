@@ -181,8 +181,8 @@ fn listed(names: &[String]) -> String {
     numbered.join(", ")
 }
 
-/// The adapters of the machine, best first. The drivers are asked once in a process, since some take
-/// a second to answer. A process that is forked asks again: it cannot use what its parent has.
+/// The adapters of the machine, best first. The drivers are asked once in a process, since some
+/// take a second to answer. A process that is forked asks again: it cannot use what its parent has.
 #[must_use]
 pub fn adapters() -> &'static [Adapter] {
     static ADAPTERS: Mutex<Option<(u32, &[Adapter])>> = Mutex::new(None);

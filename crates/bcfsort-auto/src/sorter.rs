@@ -637,8 +637,8 @@ impl AutoSorter {
         Ok((unique, counts))
     }
 
-    /// Works on the GPUs, if they are chosen for a call. Returns `None` if the CPU is to do it, also
-    /// after a failure of the GPUs.
+    /// Works on the GPUs, if they are chosen for a call. Returns `None` if the CPU is to do it,
+    /// also after a failure of the GPUs.
     ///
     /// # Errors
     ///
