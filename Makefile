@@ -85,6 +85,10 @@ lint: ## formatting, clippy and the documentation, warnings denied
 
 # Shares the target directory with the other targets, so nothing is built twice.
 package: ## build the crates as they would be published
+# (Cargo takes what lies in a registry to be final, also in the one that it makes of our own crates
+# for this: the others would be built with the library as it was when it was last packaged here.)
+	rm -rf "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src/-*/wgpu-bcfsort-*
+	CARGO_TARGET_DIR="$(TARGET)" cargo clean --quiet --locked -p wgpu-bcfsort
 	CARGO_TARGET_DIR="$(TARGET)" cargo package --locked --allow-dirty \
 		-p wgpu-bcfsort -p bcfsort-auto -p wgsl-lockstep
 
