@@ -1,6 +1,7 @@
 //! The errors of the library, with the numbers that explain them.
 
 use crate::key::KeyType;
+use crate::no_adapter::advice;
 use std::fmt;
 
 /// The role of a GPU buffer in an [`Error`].
@@ -134,11 +135,8 @@ impl fmt::Display for BufferRole {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No adapter offers compute shaders.
-    #[error(
-        "no GPU adapter found: install a Vulkan driver (on Debian and Ubuntu the package \
-         mesa-vulkan-drivers brings lavapipe, which needs no GPU)"
-    )]
+    /// No adapter offers compute shaders. The text says what seems to be missing on this machine.
+    #[error("no GPU adapter found: {}", advice())]
     NoAdapter,
     /// A limit of the adapter, or of the opened device, is below what the kernels need. If the
     /// adapter has enough, request the device with the limits of

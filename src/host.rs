@@ -45,8 +45,33 @@ pub fn first_out_of_order<T: SortKey>(keys: &[T], order: Order) -> Option<usize>
         .map(|i| i + 1)
 }
 
-/// Permutes items by swaps: item `from[i]` moves to index `i`. At most one swap per item.
-pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
+/// Moves items to the order of an argsort, in place, by swaps: the item at `from[i]` goes to index
+/// `i`. `swap` swaps the items at two indices, of one slice or of several.
+///
+/// O(n) time, at most one swap for each item, no memory. What [`Sorter::sort_pairs`] and
+/// [`Sorter::sort_by_key`] do after their argsort.
+///
+/// [`Sorter::sort_pairs`]: crate::Sorter::sort_pairs
+/// [`Sorter::sort_by_key`]: crate::Sorter::sort_by_key
+///
+/// # Panics
+///
+/// If `from` is no permutation of its indices; some items may have been swapped then.
+///
+/// # Examples
+///
+/// ```
+/// use wgpu_bcfsort::permute;
+/// // As of an argsort of the years.
+/// let mut years = [1905, 1879, 1915];
+/// let mut names = ["relativity", "birth", "gravity"];
+/// permute(vec![1, 0, 2], |i, j| {
+///     years.swap(i, j);
+///     names.swap(i, j);
+/// });
+/// assert_eq!((years, names), ([1879, 1905, 1915], ["birth", "relativity", "gravity"]));
+/// ```
+pub fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
     for start in 0..from.len() {
         let mut at = start;
         loop {
@@ -56,6 +81,8 @@ pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
             if next == start {
                 break;
             }
+            // (What is in place already cannot be asked for again.)
+            assert!(next != at, "not a permutation: index {at} occurs again");
             swap(at, next);
             at = next;
         }
@@ -65,6 +92,14 @@ pub(crate) fn permute(mut from: Vec<u32>, mut swap: impl FnMut(usize, usize)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_permutation_panics() {
+        for from in [vec![1, 1], vec![0, 0, 2], vec![2, 3, 3, 1], vec![0, 2]] {
+            let permuted = std::panic::catch_unwind(|| permute(from, |_, _| ()));
+            assert!(permuted.is_err());
+        }
+    }
 
     #[test]
     fn items_are_permuted_by_any_permutation() {

@@ -133,6 +133,7 @@ mod layout;
 mod mergesort;
 mod merging;
 mod names;
+mod no_adapter;
 mod options;
 mod order;
 mod planner;
@@ -157,6 +158,7 @@ pub use gpu::adapter::{Requirements, adapters, adapters_async, requirements};
 pub use gpu::binding::ToBinding;
 #[cfg(feature = "gpu")]
 pub use gpu::profile::{Clock, Detail, PhaseTime, Profile};
+pub use host::permute;
 pub use job::{Field, KeyField};
 pub use key::{KeyType, SortKey};
 #[cfg(feature = "gpu")]

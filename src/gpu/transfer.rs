@@ -290,6 +290,11 @@ fn is_readable((buffer, from): (&wgpu::Buffer, u64)) -> bool {
     from == 0 && buffer.usage().contains(usage)
 }
 
+/// Items in blocks of the size in which downloads are passed on.
+pub(crate) fn blocks<T>(items: &[T]) -> std::slice::Chunks<'_, T> {
+    items.chunks(BLOCK as usize / size_of::<T>())
+}
+
 /// Memory that the operating system zeroes when the threads that copy first touch it.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, Error> {
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfHostMemory {

@@ -1,19 +1,20 @@
 //! Sorts of slices in host memory.
 
 use super::kept::{Slice, SliceSort};
-use super::ranges::{Part, Ranges, copy, gather};
+use super::ranges::{Part, Ranges, Rest, copy, gather};
 use super::{Keys, SortJob, Sorter};
 use crate::error::{BufferRole, Error};
 use crate::gpu::Instant;
 use crate::gpu::faults::call;
 use crate::gpu::profile::{Clock, Detail, Profile};
-use crate::gpu::transfer::zeroed;
+use crate::gpu::transfer::{blocks, zeroed};
 use crate::gpu::waiting::Waiting;
 use crate::host::permute;
 use crate::job::{KeyField, check_bound};
 use crate::key::{KeyType, SortKey};
 use crate::order::Order;
 use crate::row_function::Comparator;
+use std::borrow::Cow;
 use std::time::Duration;
 
 impl Sorter {
@@ -574,8 +575,10 @@ impl Sorter {
                 Err(error) => most.shrink(keys.len(), error)?,
             }
         }
+        let (parted, ranges) = Parted::by_ranges(keys, order, most)?;
         let mut slice = Rewritten {
-            parted: Parted::new(keys, order, most)?,
+            parted,
+            ranges,
             keys,
             written: 0,
         };
@@ -595,23 +598,12 @@ impl Sorter {
         keys: &[T],
         order: Order,
         waiting: Waiting,
-        mut profile: Option<&mut Profile>,
+        profile: Option<&mut Profile>,
         take: &mut impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if keys.len() < 2 {
-            return if keys.is_empty() { Ok(()) } else { take(keys) };
-        }
-        let mut most = AtOnce::new(self.max_len(T::KEY_TYPE));
-        let whole = (keys, order);
-        if (self.sort_once(whole, &mut most, waiting, profile.as_deref_mut(), take)).await? {
-            return Ok(());
-        }
-        let begin = Instant::now();
-        let mut parted = Parted::new(keys, order, most)?;
-        if let Some(profile) = profile.as_deref_mut() {
-            profile.partition += begin.elapsed();
-        }
-        self.sort_parts(&mut parted, most, waiting, profile, take)
+        let most = AtOnce::new(self.max_len(T::KEY_TYPE));
+        let mut whole = Parted::whole(keys, order);
+        self.sort_parts(&mut whole, most, waiting, profile, take)
             .await
     }
 
@@ -619,13 +611,13 @@ impl Sorter {
     /// partitioned again.
     async fn sort_parts<T: SortKey, E: From<Error>>(
         &self,
-        first: &mut Parted<T>,
+        first: &mut Parted<'_, T>,
         mut most: AtOnce,
         waiting: Waiting,
         mut profile: Option<&mut Profile>,
         take: &mut impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut finer: Vec<Parted<T>> = Vec::new();
+        let mut finer: Vec<Parted<'_, T>> = Vec::new();
         loop {
             let parted = finer.last_mut().unwrap_or(first);
             let Some(part) = parted.parts.next() else {
@@ -636,8 +628,7 @@ impl Sorter {
             };
             let (keys, order) = (&parted.keys[part.range], parted.order);
             if !part.sorts {
-                keys.chunks(BLOCK / size_of::<T>())
-                    .try_for_each(&mut *take)?;
+                blocks(keys).try_for_each(&mut *take)?;
                 continue;
             }
             let range = (keys, order);
@@ -645,7 +636,7 @@ impl Sorter {
                 continue;
             }
             let begin = Instant::now();
-            let parted = Parted::new(keys, order, most)?;
+            let (parted, _) = Parted::by_ranges(keys, order, most)?;
             if let Some(profile) = profile.as_deref_mut() {
                 profile.partition += begin.elapsed();
             }
@@ -678,12 +669,11 @@ impl Sorter {
         };
         match sorted {
             Ok(()) => Ok(true),
-            Err(Ended::Take(error)) => Err(error),
             Err(Ended::Sort(error)) if nothing_taken => {
                 most.shrink(keys.len(), error)?;
                 Ok(false)
             }
-            Err(Ended::Sort(error)) => Err(error.into()),
+            Err(ended) => Err(ended.error()),
         }
     }
 
@@ -698,16 +688,13 @@ impl Sorter {
                 len: keys.len() as u64,
             });
         }
-        let mut indices: Vec<u32> = zeroed(keys.len())?;
         let most = (self.max_len(T::KEY_TYPE)).min(self.max_len(KeyType::U32));
         let mut most = AtOnce::new(most);
-        if most.holds(keys.len()) {
-            match self.argsort_chunk(keys, &mut indices, order, waiting).await {
-                Ok(()) => return Ok(indices),
-                Err(error) => most.shrink(keys.len(), error)?,
-            }
+        if let Some(indices) = self.argsort_once(keys, order, &mut most, waiting).await? {
+            return Ok(indices);
         }
-        let mut rest = &mut indices[..];
+        let mut indices: Vec<u32> = zeroed(keys.len())?;
+        let mut rest = Rest(&mut indices);
         let mut levels = vec![Numbered::new(keys, None, order, most)?];
         while let Some(Numbered { parted, numbers }) = levels.last_mut() {
             let Some(part) = parted.parts.next() else {
@@ -717,27 +704,37 @@ impl Sorter {
             let (keys, numbers) = (&parted.keys[part.range.clone()], &numbers[part.range]);
             if !part.sorts {
                 // Equal keys: their indices are in order already.
-                let (to, after) = std::mem::take(&mut rest).split_at_mut(keys.len());
-                copy(numbers, to);
-                rest = after;
+                copy(numbers, rest.take(keys.len()));
                 continue;
             }
-            if most.holds(keys.len()) {
-                let mut sorted: Vec<u32> = zeroed(keys.len())?;
-                match self.argsort_chunk(keys, &mut sorted, order, waiting).await {
-                    Ok(()) => {
-                        let (to, after) = std::mem::take(&mut rest).split_at_mut(keys.len());
-                        gather(numbers, &sorted, to);
-                        rest = after;
-                        continue;
-                    }
-                    Err(error) => most.shrink(keys.len(), error)?,
-                }
+            let sorted = self.argsort_once(keys, order, &mut most, waiting).await?;
+            if let Some(sorted) = sorted {
+                gather(numbers, &sorted, rest.take(keys.len()));
+            } else {
+                let finer = Numbered::new(keys, Some(numbers), order, most)?;
+                levels.push(finer);
             }
-            let finer = Numbered::new(keys, Some(numbers), order, most)?;
-            levels.push(finer);
         }
         Ok(indices)
+    }
+
+    /// The indices that sort keys, by the device at once. Returns `None` as
+    /// [`sort_once`](Self::sort_once) returns false.
+    async fn argsort_once<T: SortKey>(
+        &self,
+        keys: &[T],
+        order: Order,
+        most: &mut AtOnce,
+        waiting: Waiting,
+    ) -> Result<Option<Vec<u32>>, Error> {
+        if !most.holds(keys.len()) {
+            return Ok(None);
+        }
+        let mut indices = zeroed(keys.len())?;
+        match self.argsort_chunk(keys, &mut indices, order, waiting).await {
+            Ok(()) => Ok(Some(indices)),
+            Err(error) => most.shrink(keys.len(), error).map(|()| None),
+        }
     }
 
     /// Writes the indices that sort a chunk. The chunk must fit the device.
@@ -851,9 +848,18 @@ impl Sorter {
 }
 
 /// Why a sort to a closure ended.
-enum Ended<E> {
+pub(super) enum Ended<E> {
     Sort(Error),
     Take(E),
+}
+
+impl<E: From<Error>> Ended<E> {
+    pub(super) fn error(self) -> E {
+        match self {
+            Self::Sort(error) => error.into(),
+            Self::Take(error) => error,
+        }
+    }
 }
 
 impl<E> From<Error> for Ended<E> {
@@ -880,42 +886,55 @@ fn reserved<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
-/// Keys of a slice, partitioned: the sorted parts, one after another, are the sorted slice.
-struct Parted<T> {
+/// Keys, partitioned: the sorted parts, one after another, are the sorted keys.
+struct Parted<'a, T: Clone> {
     order: Order,
-    ranges: Ranges,
-    keys: Vec<T>,
+    keys: Cow<'a, [T]>,
     /// What is not sorted yet.
     parts: std::vec::IntoIter<Part>,
 }
 
-impl<T: SortKey> Parted<T> {
-    fn new(keys: &[T], order: Order, most: AtOnce) -> Result<Self, Error> {
+impl<'a, T: SortKey> Parted<'a, T> {
+    /// A slice as the only part.
+    fn whole(keys: &'a [T], order: Order) -> Self {
+        let part = Part {
+            range: 0..keys.len(),
+            sorts: keys.len() > 1,
+        };
+        Self {
+            order,
+            keys: Cow::Borrowed(keys),
+            parts: vec![part].into_iter(),
+        }
+    }
+
+    /// A copy of the keys by their ranges, and these.
+    fn by_ranges(keys: &[T], order: Order, most: AtOnce) -> Result<(Self, Ranges), Error> {
         let ranges = Ranges::of(keys, order, most.ranges(keys.len()), Vec::new())?;
         let mut parted = zeroed(keys.len())?;
         ranges.scatter(keys, &mut parted);
         let parts: Vec<Part> = ranges.parts().collect();
-        Ok(Self {
+        let parted = Self {
             order,
-            ranges,
-            keys: parted,
+            keys: Cow::Owned(parted),
             parts: parts.into_iter(),
-        })
+        };
+        Ok((parted, ranges))
     }
 }
 
 /// Keys of a slice, partitioned, and the index that each has in the slice of the user.
-struct Numbered<T> {
-    parted: Parted<T>,
+struct Numbered<T: SortKey> {
+    parted: Parted<'static, T>,
     numbers: Vec<u32>,
 }
 
 impl<T: SortKey> Numbered<T> {
     /// `of` are the indices of the keys, if they are not those of the slice.
     fn new(keys: &[T], of: Option<&[u32]>, order: Order, most: AtOnce) -> Result<Self, Error> {
-        let parted = Parted::new(keys, order, most)?;
+        let (parted, ranges) = Parted::by_ranges(keys, order, most)?;
         let mut numbers = zeroed(keys.len())?;
-        parted.ranges.scatter_indices(&mut numbers);
+        ranges.scatter_indices(&mut numbers);
         if let Some(of) = of {
             let here = std::mem::replace(&mut numbers, zeroed(keys.len())?);
             gather(of, &here, &mut numbers);
@@ -927,7 +946,8 @@ impl<T: SortKey> Numbered<T> {
 /// A slice that its sorted keys are being written to. It gets back what it had if it is dropped
 /// before they are complete: after an error, and with a future.
 struct Rewritten<'a, T: SortKey> {
-    parted: Parted<T>,
+    parted: Parted<'static, T>,
+    ranges: Ranges,
     keys: &'a mut [T],
     written: usize,
 }
@@ -935,8 +955,8 @@ struct Rewritten<'a, T: SortKey> {
 impl<T: SortKey> Drop for Rewritten<'_, T> {
     fn drop(&mut self) {
         if self.written < self.keys.len() {
-            let Parted { ranges, keys, .. } = &mut self.parted;
-            ranges.restore(keys, self.keys);
+            let parted = self.parted.keys.to_mut();
+            self.ranges.restore(parted, self.keys);
         }
     }
 }
@@ -970,9 +990,6 @@ impl AtOnce {
         (len / (self.0 / 4 * 3 + 1)) + 1
     }
 }
-
-/// Bytes of a block of equal keys, as those of downloads.
-const BLOCK: usize = 16 << 20;
 
 /// The length in keys at which to give up: without memory for that, a device has none at all.
 const SMALLEST_CHUNK: usize = 1 << 16;

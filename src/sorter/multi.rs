@@ -6,9 +6,10 @@
 //! complete, so that another GPU can take it if one fails.
 
 use super::Sorter;
-use super::ranges::{Ranges, copy, gather};
+use super::host::Ended;
+use super::ranges::{Ranges, Rest, copy, gather};
 use crate::error::Error;
-use crate::gpu::transfer::zeroed;
+use crate::gpu::transfer::{blocks, zeroed};
 use crate::key::SortKey;
 use crate::options::Options;
 use crate::order::Order;
@@ -20,9 +21,6 @@ use wgpu::Adapter;
 
 /// Ranges for each GPU: the last one to end has at most about so little left to do alone.
 const RANGES: usize = 4;
-
-/// Bytes of a block that is passed on, as of [`Sorter::sort_to`].
-const BLOCK: usize = 16 << 20;
 
 /// One GPU or several that sort together. Results have the same bits as those of one of them.
 ///
@@ -155,18 +153,17 @@ impl MultiSorter {
     /// unchanged after an error.
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Error> {
         if self.is_for_one(keys) {
-            return self.on_one(|sorter| sorter.sort(keys, order));
+            return self.on_one(|sorter| Ok(sorter.sort(keys, order)?));
         }
         let mut kept = std::mem::take(&mut *lock(&self.kept));
         let parted = memory(&mut kept.keys, keys.len())?;
         let ranges = self.part(keys, order, kept.ranges)?;
         ranges.scatter(keys, parted);
         let mut jobs = VecDeque::new();
-        let mut rest = &mut *keys;
+        let mut rest = Rest(keys);
         for part in ranges.parts() {
             let source = &parted[part.range];
-            let (target, after) = std::mem::take(&mut rest).split_at_mut(source.len());
-            rest = after;
+            let target = rest.take(source.len());
             if part.sorts {
                 jobs.push_back((source, target));
             } else {
@@ -218,16 +215,26 @@ impl MultiSorter {
         order: Order,
         mut take: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let [sorter] = &self.sorters[..] {
-            return sorter.sort_to(keys, order, take);
+        if self.sorters.len() > 1 && !self.is_for_one(keys) {
+            let mut sorted = zeroed(keys.len())?;
+            copy(keys, &mut sorted);
+            self.sort(&mut sorted, order)?;
+            return blocks(&sorted).try_for_each(take);
         }
-        // (Those that one sorts alone can be passed on by another if it is lost.)
-        let mut sorted = zeroed(keys.len())?;
-        copy(keys, &mut sorted);
-        self.sort(&mut sorted, order)?;
-        sorted
-            .chunks(BLOCK / size_of::<T>())
-            .try_for_each(&mut take)
+        let mut passed = 0;
+        self.on_one(|sorter| {
+            // What a GPU passed on before it was lost, the next one leaves out: both have the same.
+            let mut leave_out = passed;
+            sorter.sort_to(keys, order, |block: &[T]| {
+                let (repeated, block) = block.split_at(leave_out.min(block.len()));
+                leave_out -= repeated.len();
+                if block.is_empty() {
+                    return Ok(());
+                }
+                passed += block.len();
+                take(block).map_err(Ended::Take)
+            })
+        })
     }
 
     /// The indices that sort keys, stably: `keys[indices[i] as usize]` has rank i. Blocks.
@@ -237,7 +244,7 @@ impl MultiSorter {
     /// [`Error::TooManyToNumber`] for 2^32 keys and more, and those of [`sort`](Self::sort).
     pub fn argsort<T: SortKey>(&self, keys: &[T], order: Order) -> Result<Vec<u32>, Error> {
         if self.is_for_one(keys) || u32::try_from(keys.len()).is_err() {
-            return self.on_one(|sorter| sorter.argsort(keys, order));
+            return self.on_one(|sorter| Ok(sorter.argsort(keys, order)?));
         }
         let mut indices: Vec<u32> = zeroed(keys.len())?;
         let mut kept = std::mem::take(&mut *lock(&self.kept));
@@ -248,10 +255,9 @@ impl MultiSorter {
         ranges.scatter_indices(&mut numbers);
 
         let mut jobs = VecDeque::new();
-        let mut rest = &mut indices[..];
+        let mut rest = Rest(&mut indices);
         for part in ranges.parts() {
-            let (target, after) = std::mem::take(&mut rest).split_at_mut(part.range.len());
-            rest = after;
+            let target = rest.take(part.range.len());
             if part.sorts {
                 jobs.push_back((part.range, target));
             } else {
@@ -280,15 +286,18 @@ impl MultiSorter {
     }
 
     /// Sorts on the first GPU that is not lost.
-    fn on_one<R>(&self, mut sort: impl FnMut(&Sorter) -> Result<R, Error>) -> Result<R, Error> {
+    fn on_one<R, E: From<Error>>(
+        &self,
+        mut sort: impl FnMut(&Sorter) -> Result<R, Ended<E>>,
+    ) -> Result<R, E> {
         let mut outcome = sort(&self.sorters[0]);
         for sorter in &self.sorters[1..] {
-            if !matches!(outcome, Err(Error::DeviceLost(_))) {
+            if !matches!(outcome, Err(Ended::Sort(Error::DeviceLost(_)))) {
                 break;
             }
             outcome = sort(sorter);
         }
-        outcome
+        outcome.map_err(Ended::error)
     }
 
     /// Does all jobs, each on one of the GPUs. What a GPU fails to do is left to the others.

@@ -158,19 +158,29 @@ impl Ranges {
     }
 
     /// Where the keys of each chunk are in their ranges: a slice for each range.
-    fn targets<'b, T>(&self, mut parted: &'b mut [T]) -> Vec<Vec<&'b mut [T]>> {
+    fn targets<'b, T>(&self, parted: &'b mut [T]) -> Vec<Vec<&'b mut [T]>> {
+        let mut rest = Rest(parted);
         let chunks = self.lengths.len() / self.count;
         let mut targets: Vec<Vec<&mut [T]>> = Vec::new();
         targets.resize_with(chunks, || Vec::with_capacity(self.count));
         for range in 0..self.count {
             for (chunk, targets) in targets.iter_mut().enumerate() {
                 let length = self.lengths[chunk * self.count + range];
-                let (target, rest) = std::mem::take(&mut parted).split_at_mut(length);
-                targets.push(target);
-                parted = rest;
+                targets.push(rest.take(length));
             }
         }
         targets
+    }
+}
+
+/// The rest of a slice of which parts are taken one after another.
+pub(super) struct Rest<'a, T>(pub(super) &'a mut [T]);
+
+impl<'a, T> Rest<'a, T> {
+    pub(super) fn take(&mut self, len: usize) -> &'a mut [T] {
+        let (taken, rest) = std::mem::take(&mut self.0).split_at_mut(len);
+        self.0 = rest;
+        taken
     }
 }
 

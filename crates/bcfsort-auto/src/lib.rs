@@ -32,7 +32,6 @@ pub mod cpu;
 pub mod device;
 pub mod model;
 mod opened;
-mod permute;
 mod sorter;
 
 pub use device::{Device, NoDevice};

@@ -1,15 +1,14 @@
 //! The sorter that chooses.
 
-use crate::device::{Device, NoDevice, adapters, is_software};
+use crate::device::{Device, NO_ADAPTER, NoDevice, adapters, is_software};
 use crate::model::{Call, Estimate, Gpu, Work};
 use crate::opened::{self, Opened, named};
-use crate::permute::permute;
 use crate::{Error, cpu};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wgpu_bcfsort::wgpu::Adapter;
-use wgpu_bcfsort::{KeyType, MultiSorter, Order, SortKey, Sorter};
+use wgpu_bcfsort::{KeyType, MultiSorter, Order, SortKey, Sorter, permute};
 
 /// What is done if a GPU fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -355,7 +354,7 @@ impl AutoSorter {
             }
         }
         match state {
-            State::None => return Ok(cpu(&NoDevice::None.to_string(), None)),
+            State::None => return Ok(cpu(NO_ADAPTER, None)),
             State::Failed(reason) if self.on_error == OnError::Fail => {
                 return Err(Error::Failed(reason.clone()));
             }
@@ -552,8 +551,10 @@ impl AutoSorter {
             });
         }
         let indices = self.argsort(keys, order)?;
-        permute(indices.clone(), keys);
-        permute(indices, values);
+        permute(indices, |i, j| {
+            keys.swap(i, j);
+            values.swap(i, j);
+        });
         Ok(())
     }
 
@@ -582,7 +583,8 @@ impl AutoSorter {
         key: impl FnMut(&V) -> T,
     ) -> Result<(), Error> {
         let keys: Vec<T> = values.iter().map(key).collect();
-        permute(self.argsort(&keys, order)?, values);
+        let indices = self.argsort(&keys, order)?;
+        permute(indices, |i, j| values.swap(i, j));
         Ok(())
     }
 
@@ -666,14 +668,8 @@ impl AutoSorter {
         call: &Call,
         work: impl FnOnce(&MultiSorter) -> Result<R, wgpu_bcfsort::Error>,
     ) -> Result<Option<R>, Error> {
-        let worked = |opened: &Opened| Ok(work(opened.sorter()?)?);
-        let Ok(opened) = self.opened(call)? else {
-            return Ok(None);
-        };
-        match worked(&opened) {
-            Ok(result) => Ok(Some(result)),
-            Err(error) => self.failed(opened.name(), error).map(|()| None),
-        }
+        let worked = self.placed(call, work)?;
+        Ok(worked.ok().map(|(result, _)| result))
     }
 
     /// Works on the GPU if it is chosen, and else, or if it fails and may, on the CPU.
@@ -684,16 +680,26 @@ impl AutoSorter {
         gpu: impl FnOnce(&MultiSorter, &mut C) -> Result<R, wgpu_bcfsort::Error>,
         cpu: impl FnOnce(&mut C) -> R,
     ) -> Result<(R, Place), Error> {
+        let worked = self.placed(call, |gpus| gpu(gpus, &mut on))?;
+        Ok(worked.unwrap_or_else(|place| (cpu(&mut on), place)))
+    }
+
+    /// Works on the GPUs, if they are chosen for a call, and says where. Or says why the CPU is to
+    /// do it.
+    fn placed<R>(
+        &self,
+        call: &Call,
+        work: impl FnOnce(&MultiSorter) -> Result<R, wgpu_bcfsort::Error>,
+    ) -> Result<Result<(R, Place), Place>, Error> {
         let opened = match self.opened(call)? {
             Ok(opened) => opened,
-            Err(place) => return Ok((cpu(&mut on), place)),
+            Err(place) => return Ok(Err(place)),
         };
-        let sorted = opened.sorter().and_then(|gpus| Ok(gpu(gpus, &mut on)?));
-        match sorted {
-            Ok(result) => Ok((result, Place::Gpu(opened.name().to_owned()))),
+        match opened.sorter().and_then(|gpus| Ok(work(gpus)?)) {
+            Ok(result) => Ok(Ok((result, Place::Gpu(opened.name().to_owned())))),
             Err(error) => {
                 self.failed(opened.name(), error)?;
-                Ok((cpu(&mut on), Place::CpuAfterFailure))
+                Ok(Err(Place::CpuAfterFailure))
             }
         }
     }

@@ -67,6 +67,17 @@ fn check<T: SortKey>(sorter: &MultiSorter, keys: &[T], what: &str) {
         sorter.sort(&mut sorted, order).unwrap();
         cpu::sort(&mut expected, order);
         assert!(bits(&sorted) == bits(&expected), "{what}, {order:?}");
+        let mut taken = Vec::new();
+        let take = |block: &[T]| {
+            assert!(!block.is_empty());
+            taken.extend_from_slice(block);
+            Ok::<_, wgpu_bcfsort::Error>(())
+        };
+        sorter.sort_to(keys, order, take).unwrap();
+        assert!(
+            bits(&taken) == bits(&expected),
+            "blocks of {what}, {order:?}"
+        );
         let indices = sorter.argsort(keys, order).unwrap();
         assert!(
             indices == cpu::argsort(keys, order),
@@ -304,7 +315,7 @@ fn auto_leaves_few_keys_and_software_to_the_cpu() {
     assert!(!few.on_gpu && few.reason == "too few keys for a GPU");
     let many = sorter.choose(1 << 30, KeyType::U32, Work::Argsort).unwrap();
     match adapters().first() {
-        None => assert_eq!(many.reason, "no GPU adapter found"),
+        None => assert_eq!(many.reason, bcfsort_auto::device::NO_ADAPTER),
         Some(best) if is_software(&best.get_info()) => {
             assert!(
                 !many.on_gpu && many.reason.ends_with(" is software"),

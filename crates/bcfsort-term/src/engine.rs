@@ -6,9 +6,9 @@ use crate::kernel_cache::{Cache, KernelCache};
 use crate::notice;
 use crate::timings::Timings;
 pub use bcfsort_auto::device::describe;
-use bcfsort_auto::device::is_software;
+use bcfsort_auto::device::{NO_ADAPTER, is_software};
 use bcfsort_auto::model::{self, Call, Work};
-use bcfsort_auto::{Device, MultiSorter, NoDevice, cpu};
+use bcfsort_auto::{Device, MultiSorter, cpu};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,9 +23,8 @@ pub struct Contender {
     pub adapter: String,
     /// Why `auto` chose the CPU.
     reason: Option<String>,
-    sorter: Option<Sorter>,
-    /// All GPUs together, in place of one.
-    several: Option<MultiSorter>,
+    /// One GPU, or all together.
+    gpus: Option<MultiSorter>,
     /// The CPU in case the GPU fails, if `auto` chose the GPU.
     fallback: Option<Fallback>,
     /// Saves new compiled kernels when dropped.
@@ -55,8 +54,7 @@ impl Contender {
             engine: Choice::Cpu.name(),
             adapter: "none".to_owned(),
             reason: None,
-            sorter: None,
-            several: None,
+            gpus: None,
             fallback: None,
             _kernels: None,
         }
@@ -98,8 +96,7 @@ impl Contender {
             engine: engine.name(),
             adapter: describe(&sorter.device().adapter_info()),
             reason: None,
-            sorter: Some(sorter),
-            several: None,
+            gpus: Some(MultiSorter::of_sorter(sorter)),
             fallback: None,
             _kernels: None,
         }
@@ -144,7 +141,7 @@ impl Contender {
             Some(first) => first,
             None if choice == Choice::Auto => {
                 warn_of_cpu("sorting", &Error::NoAdapter, quiet);
-                return Ok(Some(Self::cpu_since(&NoDevice::None)));
+                return Ok(Some(Self::cpu_since(NO_ADAPTER)));
             }
             None => return Err(Error::NoAdapter.into()),
         };
@@ -166,7 +163,7 @@ impl Contender {
         Ok(Self {
             engine: engine.name(),
             adapter: names.join("; "),
-            several: Some(MultiSorter::open_with(adapters, options)?),
+            gpus: Some(MultiSorter::open_with(adapters, options)?),
             ..Self::cpu()
         })
     }
@@ -187,7 +184,7 @@ impl Contender {
     fn gpu_or_cpu(best: Option<&wgpu::Adapter>, kernels: Option<PathBuf>, quiet: bool) -> Self {
         let Some(adapter) = best else {
             warn_of_cpu("sorting", &Error::NoAdapter, quiet);
-            return Self::cpu_since(&NoDevice::None);
+            return Self::cpu_since(NO_ADAPTER);
         };
         let info = adapter.get_info();
         if is_software(&info) {
@@ -210,7 +207,7 @@ impl Contender {
 
     /// The engine for `count` keys: `auto` selects it by their number.
     pub fn engine_for(&self, count: u64, key: KeyType) -> &'static str {
-        match &self.sorter {
+        match self.sorter() {
             Some(sorter) => sorter.engine(count, key).name(),
             None => self.engine,
         }
@@ -225,15 +222,25 @@ impl Contender {
         }
     }
 
-    pub const fn sorter(&self) -> Option<&Sorter> {
-        self.sorter.as_ref()
+    /// The GPU, if it is one that sorts.
+    pub fn sorter(&self) -> Option<&Sorter> {
+        match self.gpus.as_ref()?.sorters() {
+            [sorter] => Some(sorter),
+            _ => None,
+        }
+    }
+
+    /// The GPUs, unless they failed and the CPU does what is left.
+    fn working(&self) -> Option<&MultiSorter> {
+        let failed = |fallback: &Fallback| fallback.used.load(Relaxed);
+        let has_failed = self.fallback.as_ref().is_some_and(failed);
+        self.gpus.as_ref().filter(|_| !has_failed)
     }
 
     pub fn sort<T: SortKey>(&self, keys: &mut [T], order: Order) -> Result<(), Fault> {
-        match (&self.sorter, &self.several) {
-            (Some(sorter), _) => sorter.sort(keys, order)?,
-            (None, Some(sorter)) => sorter.sort(keys, order)?,
-            (None, None) => cpu::sort(keys, order),
+        match &self.gpus {
+            Some(gpus) => gpus.sort(keys, order)?,
+            None => cpu::sort(keys, order),
         }
         Ok(())
     }
@@ -242,15 +249,11 @@ impl Contender {
     ///
     /// If a GPU that `auto` chose fails, the CPU sorts instead, with a warning.
     pub fn argsort(&self, keys: &[u64]) -> Result<Vec<u32>, Fault> {
-        if let Some(sorter) = self.sorter.as_ref().filter(|_| !self.has_failed()) {
-            match sorter.argsort(keys, Order::Ascending) {
+        if let Some(gpus) = self.working() {
+            match gpus.argsort(keys, Order::Ascending) {
                 Ok(indices) => return Ok(indices),
-                Err(error) if self.fallback.is_some() => self.fall_back(&error),
-                Err(error) => return Err(error.into()),
+                Err(error) => self.fall_back(error)?,
             }
-        }
-        if let Some(sorter) = &self.several {
-            return Ok(sorter.argsort(keys, Order::Ascending)?);
         }
         Ok(cpu::argsort(keys, Order::Ascending))
     }
@@ -267,7 +270,7 @@ impl Contender {
         take: &mut dyn FnMut(&[T]) -> Result<(), Fault>,
     ) -> Result<Timings, Fault> {
         let mut taken = 0;
-        if let Some(sorter) = self.sorter.as_ref().filter(|_| !self.has_failed()) {
+        if let Some([sorter]) = self.working().map(MultiSorter::sorters) {
             let started = Instant::now();
             let count_and_take = |block: &[T]| {
                 take(block).map_err(Failure::Take)?;
@@ -283,14 +286,13 @@ impl Contender {
             };
             match sorted {
                 Ok(timings) => return Ok(timings),
-                Err(Failure::Sort(error)) if self.fallback.is_some() => self.fall_back(&error),
-                Err(Failure::Sort(error)) => return Err(error.into()),
+                Err(Failure::Sort(error)) => self.fall_back(error)?,
                 Err(Failure::Take(fault)) => return Err(fault),
             }
         }
         let started = Instant::now();
-        match &self.several {
-            Some(sorter) => sorter.sort(keys, order)?,
+        match self.working() {
+            Some(gpus) => gpus.sort(keys, order)?,
             None => cpu::sort(keys, order),
         }
         let timings = Timings::of_cpu(started.elapsed());
@@ -299,18 +301,15 @@ impl Contender {
         Ok(timings)
     }
 
-    fn has_failed(&self) -> bool {
-        let failed = |fallback: &Fallback| fallback.used.load(Relaxed);
-        self.fallback.as_ref().is_some_and(failed)
-    }
-
-    /// Leaves all that is left to the CPU, since the GPU failed.
-    fn fall_back(&self, error: &Error) {
-        if let Some(fallback) = &self.fallback {
-            fallback.used.store(true, Relaxed);
-            let why = format!("{}: {error}", self.adapter);
-            warn_of_cpu("sorting", &why, fallback.quiet);
-        }
+    /// Leaves all that is left to the CPU, if `auto` chose the GPU, which failed.
+    fn fall_back(&self, error: Error) -> Result<(), Fault> {
+        let Some(fallback) = &self.fallback else {
+            return Err(error.into());
+        };
+        fallback.used.store(true, Relaxed);
+        let why = format!("{}: {error}", self.adapter);
+        warn_of_cpu("sorting", &why, fallback.quiet);
+        Ok(())
     }
 }
 
@@ -402,7 +401,7 @@ mod tests {
         assert!(matches!(sort(&forced), Err(Fault::Device(_))));
         for _ in 0..2 {
             assert_eq!(sort(&contender).unwrap(), [3, 2, 1, 1]);
-            assert!(contender.has_failed());
+            assert!(contender.working().is_none());
             assert_eq!(contender.argsort(&[3, 1, 2, 1]).unwrap(), [1, 3, 2, 0]);
         }
     }

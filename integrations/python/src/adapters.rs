@@ -147,7 +147,7 @@ fn warn_caller(warning: &Warning) {
     let warned = match warning {
         Warning::NoAdapter => {
             let none = NoDevice::None;
-            let message = format!("{none}: the CPU sorts; device='cpu' says that this is intended");
+            let message = format!("the CPU sorts (device='cpu': that is intended): {none}");
             warn("NoAdapterWarning", &message)
         }
         Warning::Failed(why) if !FAILED.swap(true, Relaxed) => {

@@ -39,10 +39,12 @@ pub(crate) fn raised(error: &bcfsort_auto::Error) -> PyErr {
 
 /// The exception where a device names no adapter, by default (`is_auto`) or in a call.
 pub(crate) fn no_device(error: &NoDevice, is_auto: bool) -> PyErr {
-    let mut message = error.to_string();
-    if *error == NoDevice::None && is_auto && adapter_required() {
-        message += &format!(", and {REQUIRE_ADAPTER} is 1");
-    }
+    let is_required = *error == NoDevice::None && is_auto && adapter_required();
+    let message = if is_required {
+        format!("{REQUIRE_ADAPTER} is 1: {error}")
+    } else {
+        error.to_string()
+    };
     named("NoAdapterError", message)
 }
 

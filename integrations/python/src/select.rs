@@ -312,14 +312,14 @@ pub(crate) fn partition<W: Word>(
     };
     let ranks = ranks.start - between.start..ranks.end - between.start;
     let between = &mut out[between];
-    between
-        .iter_mut()
-        .for_each(|word| *word = word.encode(codes));
+    map_in_place(between, |word| word.encode(codes));
     arrange(between, ranks);
-    between
-        .iter_mut()
-        .for_each(|word| *word = word.decode(codes));
+    map_in_place(between, |word| word.decode(codes));
     true
+}
+
+fn map_in_place<T: Copy>(items: &mut [T], map: impl Fn(T) -> T) {
+    items.iter_mut().for_each(|item| *item = map(*item));
 }
 
 /// Puts items in order, but only those of some ranks: those before and behind them are in any.

@@ -155,12 +155,12 @@ def test_without_an_adapter_the_cpu_sorts_with_one_warning():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere adapters cannot be hidden")
 def test_a_device_without_an_adapter_is_an_error():
-    none = "no GPU adapter found"
-    assert without_adapters(WGPU_BCFSORT_REQUIRE_ADAPTER="1")[0] == (
-        f"{none}, and WGPU_BCFSORT_REQUIRE_ADAPTER is 1"
+    none = "no GPU adapter found: no Vulkan driver that "
+    assert without_adapters(WGPU_BCFSORT_REQUIRE_ADAPTER="1")[0].startswith(
+        f"WGPU_BCFSORT_REQUIRE_ADAPTER is 1: {none}"
     )
     for device in ("'gpu'", "'all'", "0", "'0'"):
-        assert without_adapters(f", device={device}")[0] == none
+        assert without_adapters(f", device={device}")[0].startswith(none)
 
 
 def test_a_required_adapter_sorts_small_arrays_too(gpu, monkeypatch):
