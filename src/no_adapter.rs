@@ -62,6 +62,10 @@ mod linux {
 
     /// What is known of a machine on which Vulkan lists no device.
     #[derive(Clone, Default)]
+    #[expect(
+        clippy::struct_excessive_bools,
+        reason = "facts that do not depend on each other"
+    )]
     pub(super) struct Machine {
         /// The names of the distribution and of those that it is like.
         ids: Vec<String>,
@@ -81,7 +85,9 @@ mod linux {
     impl Machine {
         pub(super) fn here() -> Self {
             let is_there = |path: &str| Path::new(path).exists();
-            let gpus = matching("/dev/dri", |name| name.starts_with("renderD"));
+            let is_gpu = |path: &Path| path.to_string_lossy().contains("/renderD");
+            let gpus = matching("/dev/dri", is_gpu);
+            let is_driver = |path: &Path| path.extension().is_some_and(|end| end == "json");
             let is_forbidden = |path: &PathBuf| {
                 let opened = std::fs::OpenOptions::new()
                     .read(true)
@@ -96,7 +102,7 @@ mod linux {
                 has_loader: LIBRARIES.iter().any(|folder| has_loader(folder)),
                 has_driver: DRIVERS
                     .iter()
-                    .any(|folder| !matching(folder, |name| name.ends_with(".json")).is_empty()),
+                    .any(|folder| !matching(folder, is_driver).is_empty()),
                 names_drivers: ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"]
                     .into_iter()
                     .find(|name| std::env::var_os(name).is_some()),
@@ -192,11 +198,11 @@ mod linux {
         Path::new(folder).join("libvulkan.so.1").exists()
     }
 
-    /// The files of a folder whose names match.
-    fn matching(folder: &str, is_match: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    /// The files of a folder that match.
+    fn matching(folder: &str, is_match: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
         let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let matches = files.filter(|file| file.file_name().to_str().is_some_and(&is_match));
-        matches.map(|file| file.path()).collect()
+        let paths = files.map(|file| file.path());
+        paths.filter(|path| is_match(path)).collect()
     }
 
     /// The values of `ID` and `ID_LIKE` in a file `os-release`.
