@@ -1,5 +1,5 @@
-//! Seconds to sort rows that consist of their keys, on the CPU: by indices that collect the rows,
-//! and by keys that the rows are decoded from.
+//! Times two sorts of rows that have no columns but those to sort by, on the CPU: by indices and a
+//! gather, and by decoding the sorted keys. Prints seconds.
 //!
 //! ```sh
 //! cargo run --release --example narrow -- 6000000
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Days of seven years, and keys that rise, as in TPC-H's lineitem.
+/// Dates from seven years, and ascending order numbers, as in TPC-H's lineitem.
 fn lineitem(rows: usize, columns: usize) -> Vec<Vec<SortColumn>> {
     let column = |values| SortColumn {
         values,
@@ -68,8 +68,8 @@ fn lineitem(rows: usize, columns: usize) -> Vec<Vec<SortColumn>> {
     (0..rows).step_by(BATCH).map(batch).collect()
 }
 
-/// As a sort of any columns is done: each column to sort by in one piece, and its sorted values
-/// collected from there.
+/// Sorts as for columns of any types: concatenates the batches, sorts indices, and gathers the
+/// values.
 fn by_indices(
     batches: &[Vec<SortColumn>],
     limit: Option<usize>,

@@ -1,4 +1,4 @@
-//! Sorts of integers.
+//! Integer sorts that the keys are passed to: the traits, and a sort on the CPU.
 
 use bcfsort_auto::cpu;
 use std::convert::Infallible;
@@ -6,23 +6,23 @@ use wgpu_bcfsort::Order;
 
 /// A stable sort of integers, which returns indices.
 ///
-/// Equal keys must have ascending indices. There are fewer than 2^32 keys.
+/// Equal keys must have ascending indices. An implementation is given fewer than 2^32 keys.
 pub trait Argsort {
     /// Why a sort failed.
     type Error;
 
-    /// The indices that sort the keys.
+    /// Returns the indices that sort the keys, ascending.
     ///
     /// # Errors
     ///
-    /// Those of the sort.
+    /// The error of the sort.
     fn argsort_u32(&self, keys: &[u32]) -> Result<Vec<u32>, Self::Error>;
 
-    /// The indices that sort the keys.
+    /// Returns the indices that sort the keys, ascending.
     ///
     /// # Errors
     ///
-    /// Those of the sort.
+    /// The error of the sort.
     fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Self::Error>;
 }
 
@@ -34,14 +34,14 @@ pub trait SortKeys: Argsort {
     ///
     /// # Errors
     ///
-    /// Those of the sort. The slice has the same keys then, in any order.
+    /// The error of the sort. The slice then holds the same keys, in any order.
     fn sort_u32(&self, keys: &mut [u32]) -> Result<(), Self::Error>;
 
     /// Sorts the keys, ascending.
     ///
     /// # Errors
     ///
-    /// Those of the sort. The slice has the same keys then, in any order.
+    /// The error of the sort. The slice then holds the same keys, in any order.
     fn sort_u64(&self, keys: &mut [u64]) -> Result<(), Self::Error>;
 }
 

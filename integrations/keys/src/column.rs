@@ -1,4 +1,4 @@
-//! Columns as integers in the order of their values.
+//! Order-preserving integer codes for the values of a column.
 
 use crate::plain::{without_dictionary, without_long_decimals};
 use crate::strings::{prefixes, with_bytes};
@@ -12,11 +12,11 @@ use arrow_schema::DataType;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Rows that a thread takes at a time.
+/// The number of rows that a thread processes at a time.
 pub(crate) const BLOCK: usize = 1 << 12;
 
-/// A column of unsigned integers that have the order of its values, and their range, which says how
-/// many bits a key needs for it.
+/// The values of a column, read as unsigned integers of the same order. Their range determines how
+/// many bits of a key the column takes.
 pub(crate) struct Column {
     /// None for [`DataType::Null`]: all rows are null.
     values: Option<(Native, ArrayData)>,
@@ -24,39 +24,40 @@ pub(crate) struct Column {
     nulls: Option<NullBuffer>,
     floats: Floats,
     pub(crate) code: Code,
-    /// Whether values that are equal as integers are equal.
+    /// Whether equal integers always stand for equal values.
     pub(crate) is_exact: bool,
-    /// Of strings, the bytes that all begin with, and those that are part of the key.
+    /// The length of the prefix that all strings share, which keys leave out.
     pub(crate) skipped: usize,
+    /// The most bytes of a string that a key holds.
     pub(crate) held: usize,
 }
 
-/// How the values of a column become the codes that keys are packed of.
+/// How the values of a column become codes, which are packed into keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code {
     pub(crate) descending: bool,
     pub(crate) nulls_first: bool,
     pub(crate) has_nulls: bool,
-    /// The smallest and the greatest value that is not null, or none.
+    /// The smallest and the greatest value, or None if all are null.
     pub(crate) bounds: Option<(u128, u128)>,
 }
 
 /// The bits of a key that hold a code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
-    /// The bits below it.
+    /// The number of bits below the field.
     pub(crate) shift: u32,
     pub(crate) bits: u32,
 }
 
 impl Code {
-    /// The bits of a code: those of a value, and one that tells nulls apart.
+    /// The number of bits of a code: those of the range, and one more if there are nulls.
     pub(crate) fn bits(&self) -> u32 {
         let (low, high) = self.bounds.unwrap_or_default();
         u128::BITS - (high - low).leading_zeros() + u32::from(self.has_nulls)
     }
 
-    /// The code of a column that continues this one.
+    /// Combines the codes of two batches of a column: the range covers the values of both.
     pub(crate) fn merge(self, next: Self) -> Self {
         Self {
             has_nulls: self.has_nulls || next.has_nulls,
@@ -65,8 +66,8 @@ impl Code {
         }
     }
 
-    /// The first bit of a field tells values from nulls. Returns two words: with that bit as values
-    /// have it, and as nulls have it.
+    /// Returns the top bit of a field, which tells values from nulls: first as it is in a value,
+    /// then as it is in a null.
     pub(crate) fn first_bits<W: Word>(&self, bits: u32) -> (W, W) {
         let first = W::truncate(1) << (bits - 1);
         if self.nulls_first {
@@ -136,7 +137,7 @@ impl Column {
         Ok(column)
     }
 
-    /// The number of rows, but 0 for [`DataType::Null`], of which no values are kept.
+    /// The number of rows, or 0 for [`DataType::Null`], whose values are not stored.
     pub(crate) fn len(&self) -> usize {
         self.values.as_ref().map_or(0, |(_, data)| data.len())
     }
@@ -154,7 +155,8 @@ impl Column {
         (nulls.null_count() > 0).then_some(nulls)
     }
 
-    /// Sets a field of the keys of these rows to the first bits of their codes. It is 0 before.
+    /// Writes the codes of these rows to a field of their keys, which must be 0. A field shorter
+    /// than the codes gets their high bits.
     pub(crate) fn set<W: Word>(&self, rows: Range<usize>, field: Field, keys: &mut [W]) {
         if field.bits == 0 {
             return;
@@ -219,7 +221,7 @@ fn set<T: Ordered, W: Word>(
         pairs.for_each(|(key, &value)| *key |= of_value(value) << field.shift);
         return;
     }
-    // Values and nulls differ in the first bit, and nulls have no others.
+    // The first bit tells values from nulls. All other bits of a null are 0.
     let (value_bit, null) = code.first_bits::<W>(field.bits);
     match nulls {
         None => {
@@ -236,7 +238,7 @@ fn set<T: Ordered, W: Word>(
     }
 }
 
-/// The blocks of rows, in parallel.
+/// Iterates over the blocks of rows in parallel.
 pub(crate) fn blocks(rows: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
     let block = move |i: usize| i * BLOCK..rows.min((i + 1) * BLOCK);
     (0..rows.div_ceil(BLOCK)).into_par_iter().map(block)

@@ -1,4 +1,4 @@
-//! Keys of columns.
+//! Encodes columns as keys.
 
 use crate::column::{BLOCK, Column, Field, blocks};
 use crate::plain::without_structs;
@@ -7,7 +7,7 @@ use crate::{Error, Floats, SortColumn};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The bits of the longest keys.
+/// The most bits that a key may have.
 pub(crate) const MOST: u32 = 128;
 
 /// One key for each row.
@@ -17,31 +17,32 @@ pub enum Keys {
     U32(Vec<u32>),
     /// Keys of 33 to 64 bits.
     U64(Vec<u64>),
-    /// Keys of 65 to 128 bits: their first 64 bits, and the others.
+    /// Keys of 65 to 128 bits: the high 64 bits, and the low bits that remain.
     Wide(Vec<u64>, Vec<u64>),
 }
 
-/// Keys whose order is that of the rows, as far as they go.
+/// The keys of all rows, and how many columns they cover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// The keys. A row with a smaller key precedes one with a greater key.
     pub keys: Keys,
     /// The number of bits that keys use.
     pub bits: u32,
-    /// The number of first columns that keys hold whole: rows with equal keys are equal in these.
-    /// Each field of a struct counts as a column, and so do the nulls of a struct that has any.
-    /// [`is_whole`](Self::is_whole) says whether it is the number of all columns.
+    /// The number of leading columns that keys hold completely: rows with equal keys are equal in
+    /// these. Each field of a struct counts as a column, and so do the nulls of a struct that has
+    /// any. [`is_whole`](Self::is_whole) says whether all columns are covered.
     pub covered: usize,
-    /// If the next column is one of strings, the number of first bytes that such rows have in
-    /// common there. A string that ends earlier counts as if zeros followed.
+    /// If the first column that is not covered holds strings: the number of their leading bytes
+    /// that are equal in rows with equal keys. A shorter string counts as padded with zeros.
     pub prefix: usize,
     /// Whether all columns are covered.
     pub(crate) is_whole: bool,
 }
 
 impl Encoded {
-    /// Whether keys hold all columns whole: rows with equal keys are equal. Otherwise rows with
-    /// equal keys may differ in the columns after the first [`covered`](Self::covered) ones.
+    /// Whether keys hold all columns completely, so that rows with equal keys are equal. Otherwise
+    /// rows with equal keys may differ in the columns after the first [`covered`](Self::covered)
+    /// ones.
     ///
     /// # Examples
     ///
@@ -121,7 +122,7 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
         let is_whole = column.is_exact && !is_cut;
         prefix = column.skipped + if is_cut { 0 } else { column.held };
         parts.push(column);
-        // What comes after a part of a column would order rows before the rest of it does.
+        // A later column in the key would take precedence over the rest of this one.
         if !is_whole {
             break;
         }
@@ -153,12 +154,12 @@ pub fn encode<E>(columns: &[SortColumn], floats: Floats) -> Result<Encoded, Erro
     })
 }
 
-/// The fields of keys that have so many bits each, the first one on top.
+/// Lays out fields of these numbers of bits, the first one in the most significant bits.
 pub(crate) fn layout(bits: &[u32]) -> Vec<Field> {
     let mut below: u32 = bits.iter().sum();
     let field = |&bits: &u32| {
         below -= bits;
-        // One without bits may be above all others, where no shift reaches.
+        // An empty field may lie above the top bit of the word, where the shift would overflow.
         let shift = if bits == 0 { 0 } else { below };
         Field { shift, bits }
     };
@@ -166,7 +167,7 @@ pub(crate) fn layout(bits: &[u32]) -> Vec<Field> {
 }
 
 fn packed<W: Word>(fields: &[(Column, Field)], rows: usize) -> Vec<W> {
-    // The operating system zeroes memory when the threads that write first touch it.
+    // The zeros cost no pass: the operating system supplies zeroed pages when threads first write.
     let mut keys = vec![W::ZERO; rows];
     let outs = keys.par_chunks_mut(BLOCK).zip(blocks(rows));
     outs.for_each(|(keys, block)| set_all(fields, block, keys));
@@ -179,7 +180,7 @@ fn set_all<W: Word>(fields: &[(Column, Field)], block: Range<usize>, keys: &mut 
     }
 }
 
-/// Splits keys of more than 64 bits in their first 64 bits and the others.
+/// Splits keys of more than 64 bits into the high 64 bits and the low bits that remain.
 pub(crate) fn split(keys: &[u128], bits: u32, high: &mut [u64], low: &mut [u64]) {
     let others = bits - u64::BITS;
     let mask = u64::MAX.checked_shr(u64::BITS - others).unwrap_or(0);

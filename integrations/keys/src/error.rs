@@ -6,8 +6,8 @@ use arrow_schema::{ArrowError, DataType};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error<E> {
-    /// A type that has no order here: see [`is_supported`](crate::is_supported).
-    #[error("columns of {0} cannot be sorted by")]
+    /// Columns of this type cannot be sorted by: see [`is_supported`](crate::is_supported).
+    #[error("cannot sort by columns of type {0}")]
     Unsupported(DataType),
     /// Columns have different numbers of rows.
     #[error("columns of {0} and {1} rows cannot be sorted together")]
@@ -15,11 +15,11 @@ pub enum Error<E> {
     /// Batches differ in the number, types or orders of their columns.
     #[error("batches of different columns or orders cannot be sorted together")]
     BatchesDiffer,
-    /// There is no column, so that the number of rows is not known.
+    /// No column was given, so the number of rows is unknown.
     #[error("there is no column to sort by")]
     NoColumns,
-    /// Indices are `u32`.
-    #[error("{0} rows are too many: at most 2^32 - 1 have an index")]
+    /// There are more rows than 32-bit indices can number.
+    #[error("{0} rows are too many for 32-bit indices (at most 2^32 - 1)")]
     TooManyRows(usize),
     /// Arrow cannot compare the values.
     #[error(transparent)]

@@ -2,9 +2,8 @@
 //!
 //! The columns to sort by are packed into one unsigned integer per row, the first column in its
 //! most significant bits. Values are stored in as few bits as their range needs: a date of one year
-//! takes 9 bits, a constant column none. Up to 128 bits are packed.
-//! What does not fit, such as the end of a long string, the CPU compares, for rows with equal keys
-//! only.
+//! takes 9 bits, a constant column none. Up to 128 bits are packed. The CPU compares the rest, such
+//! as the end of a long string, and only for rows with equal keys.
 //!
 //! [`sort_indices`] is the whole sort: give it an [`Argsort`] that sorts integers. [`encode`]
 //! returns the keys alone. [`NarrowRows`] sorts rows that have no other columns, without indices.
@@ -58,19 +57,19 @@ use arrow_array::ArrayRef;
 /// A column to sort by.
 #[derive(Clone, Debug)]
 pub struct SortColumn {
-    /// The values: of a type that [`is_supported`].
+    /// The values, whose type must be [supported](is_supported).
     pub values: ArrayRef,
-    /// The greatest value first.
+    /// Whether the greatest value comes first.
     pub descending: bool,
-    /// Nulls first, ascending or descending. Otherwise they come last.
+    /// Whether nulls come first, in either order. Otherwise they come last.
     pub nulls_first: bool,
 }
 
 /// The order of floats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Floats {
-    /// IEEE's total order, which Arrow's own sorts have: -NaN, -∞, ..., -0, 0, ..., ∞, NaN. All
-    /// values of different bits differ.
+    /// The total order of IEEE 754, as in Arrow's own sorts: -NaN, -∞, ..., -0, 0, ..., ∞, NaN.
+    /// Values of different bits are different.
     #[default]
     Total,
     /// All NaNs are equal, and greater than all numbers; -0 equals 0. As in polars.

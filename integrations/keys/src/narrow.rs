@@ -1,4 +1,4 @@
-//! Rows that consist of their keys.
+//! Sorts rows that have no columns but those to sort by.
 
 use crate::column::{BLOCK, Code, Column, Field};
 use crate::encode::{MOST, layout, split};
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Whether the values of a column can be had back from keys: those of integers, floats, booleans,
+/// Whether the values of a column can be decoded from keys. True for integers, floats, booleans,
 /// dates, times, timestamps, durations, intervals, and decimals of up to 128 bits.
 ///
 /// # Examples
@@ -31,11 +31,12 @@ pub fn is_decodable(data_type: &DataType) -> bool {
     *data_type == DataType::Boolean || Native::of(data_type).is_some()
 }
 
-/// Rows all of whose columns are sorted by, as one integer each.
+/// Rows that are sorted by all of their columns, each row encoded as one integer.
 ///
-/// Rows with equal keys are equal, so the keys are sorted alone: without indices, and without
-/// collecting rows, which takes longer than all else. The columns are decoded from the sorted keys.
-/// The order is that of [`encode`](crate::encode) with [`Floats::Total`].
+/// Rows with equal keys are equal, so only the keys are sorted, and the columns are decoded from
+/// them. This saves the gather of the rows, which takes longer than all other steps, and for keys
+/// of up to 64 bits the indices. The order is that of [`encode`](crate::encode) with
+/// [`Floats::Total`].
 ///
 /// # Examples
 ///
@@ -64,12 +65,12 @@ pub fn is_decodable(data_type: &DataType) -> bool {
 pub struct NarrowRows {
     columns: Vec<Packed>,
     keys: Encoded,
-    /// The order of wide keys. Others are sorted themselves.
+    /// The indices that sort wide keys. Shorter keys are sorted in place.
     indices: Option<Vec<u32>>,
     len: usize,
 }
 
-/// A column in the keys.
+/// How a column is packed in the keys.
 #[derive(Debug)]
 struct Packed {
     data_type: DataType,
@@ -79,7 +80,7 @@ struct Packed {
 
 impl NarrowRows {
     /// Encodes batches of the same columns, or returns `None` if a row takes more than 128 bits.
-    /// O(rows · columns) time, on all cores. The batches are read where they are.
+    /// O(rows · columns) time, on all cores. The batches are not concatenated.
     ///
     /// # Errors
     ///
@@ -196,9 +197,10 @@ impl NarrowRows {
         self.keys.bits
     }
 
-    /// Sorts the rows, and keeps the first ones up to a limit. O(n log n) time. Of at least 65,536
-    /// rows and with a limit of at most a quarter of them, those that can be among the first ones
-    /// are selected before the sort.
+    /// Sorts the rows, and keeps the first `limit` of them (top-k). O(n log n) time.
+    ///
+    /// If there are at least 65,536 rows and the limit is at most a quarter of them, the candidates
+    /// are selected first, and only these are sorted.
     ///
     /// # Errors
     ///
@@ -213,7 +215,7 @@ impl NarrowRows {
             Keys::U32(keys) => sort(keys, limit, |keys| sorter.sort_u32(keys)),
             Keys::U64(keys) => sort(keys, limit, |keys| sorter.sort_u64(keys)),
             Keys::Wide(..) => {
-                // The keys hold all columns, so none is compared.
+                // The keys hold all columns, so there are none to compare.
                 let indices = self.keys.first_indices(limit, &[], Floats::Total, sorter)?;
                 self.indices = Some(indices);
                 Ok(())
@@ -224,8 +226,8 @@ impl NarrowRows {
         Ok(())
     }
 
-    /// The columns of these rows. O(rows · columns) time, on one core: call it on several for
-    /// several ranges.
+    /// Decodes the columns of a range of rows. O(rows · columns) time, on one core. To use more
+    /// cores, decode several ranges in parallel.
     ///
     /// # Errors
     ///
@@ -262,7 +264,7 @@ fn sort<T: Copy + Ord + Send + Sync, E>(
     sort: impl FnOnce(&mut [T]) -> Result<(), E>,
 ) -> Result<(), E> {
     if let Some(bound) = bound(keys, limit) {
-        // If the sort fails, all keys are still there.
+        // If the sort fails, `keys` is unchanged.
         let mut selected = keys_up_to(keys, bound);
         sort(&mut selected)?;
         *keys = selected;
@@ -270,7 +272,7 @@ fn sort<T: Copy + Ord + Send + Sync, E>(
         sort(keys)?;
     }
     keys.truncate(limit);
-    // The memory of the others is free for the output.
+    // Frees the memory of the keys beyond the limit for the output.
     keys.shrink_to_fit();
     Ok(())
 }
@@ -302,7 +304,7 @@ fn blocks(batches: &[Vec<Column>]) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Cuts what all blocks write into the part of each.
+/// Splits the output into one slice per block.
 fn cut<'a, W: Word>(
     mut rest: &'a mut [W],
     blocks: &[Block<'_>],
@@ -317,7 +319,7 @@ fn cut<'a, W: Word>(
 }
 
 fn packed<W: Word>(blocks: &[Block<'_>], fields: &[Field], len: usize) -> Vec<W> {
-    // The operating system zeroes memory when the threads that write first touch it.
+    // The zeros cost no pass: the operating system supplies zeroed pages when threads first write.
     let mut keys = vec![W::ZERO; len];
     let outs = cut(&mut keys, blocks);
     blocks
@@ -348,7 +350,7 @@ impl Packed {
         Buffer::from_vec(values)
     }
 
-    /// The value in a key. That of a null is any.
+    /// Decodes the value in a key. For a null, the result has no meaning.
     #[inline(always)]
     fn value<T: Ordered, W: Word>(&self, key: W) -> T {
         let (low, high) = self.code.bounds.unwrap_or_default();

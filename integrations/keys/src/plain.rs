@@ -1,4 +1,4 @@
-//! Columns of structs, dictionaries and long decimals as columns of plain values.
+//! Replaces columns of structs, dictionaries and long decimals by columns of plain values.
 
 use crate::types::Canonical;
 use crate::{Floats, SortColumn};
@@ -18,9 +18,9 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Columns in the order of these, with the fields of structs in place of the structs.
+/// Replaces each struct column by the columns of its fields, which sort rows the same way.
 ///
-/// Nulls are first or last in each field as they are in the struct, which is where Arrow has them.
+/// As in Arrow, each field has its nulls first or last as the struct has.
 pub(crate) fn without_structs(columns: &[SortColumn]) -> Result<Cow<'_, [SortColumn]>, ArrowError> {
     let is_struct = |column: &SortColumn| matches!(column.values.data_type(), DataType::Struct(_));
     if !columns.iter().any(is_struct) {
@@ -44,7 +44,7 @@ fn push_fields(column: &SortColumn, plain: &mut Vec<SortColumn>) -> Result<(), A
     };
     let nulls = fields.nulls().filter(|nulls| nulls.null_count() > 0);
     if nulls.is_some() || fields.num_columns() == 0 {
-        // A column that tells nulls from structs, and nothing else.
+        // A column of equal booleans, which only tells null structs from others.
         let equal = BooleanBuffer::new_unset(fields.len());
         plain.push(with(Arc::new(BooleanArray::new(equal, nulls.cloned()))));
     }
@@ -54,8 +54,7 @@ fn push_fields(column: &SortColumn, plain: &mut Vec<SortColumn>) -> Result<(), A
     Ok(())
 }
 
-/// A field of a struct, with nulls also in the rows where the struct is null. The values that the
-/// field has in these rows have no meaning.
+/// Marks a field as null in the rows where its struct is null: its values there have no meaning.
 fn masked(field: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, ArrowError> {
     if nulls.is_none() || *field.data_type() == DataType::Null {
         return Ok(field.clone());
@@ -70,7 +69,7 @@ fn masked(field: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, Arro
     Ok(make_array(data))
 }
 
-/// A dictionary column as the ranks of its values. Other columns are unchanged.
+/// Replaces the values of a dictionary column by their ranks. Other columns are unchanged.
 pub(crate) fn without_dictionary(array: &ArrayRef, floats: Floats) -> Result<ArrayRef, ArrowError> {
     let ranks: UInt32Array = downcast_dictionary_array!(
         array => ranks(array, floats)?,
@@ -94,19 +93,19 @@ fn ranks<K: ArrowDictionaryKeyType>(
         of_value[after] = rank;
     }
     let keys = array.keys();
-    // A null may have any key.
+    // The key of a null may be out of range.
     let rank = |i: usize| of_value.get(keys.value(i).as_usize()).copied().unwrap_or(0);
     let ranks: Vec<u32> = (0..array.len()).into_par_iter().map(rank).collect();
     Ok(UInt32Array::new(ranks.into(), array.logical_nulls()))
 }
 
-/// The values of a column in an array that Arrow's comparators order as this crate does.
+/// An array of the column's values that Arrow's comparators order as this crate does.
 pub(crate) fn comparable(column: &SortColumn, floats: Floats) -> Result<ArrayRef, ArrowError> {
     let array = without_dictionary(&column.values, floats)?;
     Ok(canonical(&array, floats))
 }
 
-/// Floats whose total order is the order that is asked for.
+/// Replaces NaNs and -0 where needed, so that the total order of floats is the requested one.
 fn canonical(array: &ArrayRef, floats: Floats) -> ArrayRef {
     macro_rules! canonical {
         ($float:ty) => {{
@@ -122,10 +121,11 @@ fn canonical(array: &ArrayRef, floats: Floats) -> ArrayRef {
     }
 }
 
-/// Decimals of 256 bits as their differences from the least one, and whether these are exact: of a
-/// difference of more than 128 bits, the low ones are dropped.
+/// Replaces 256-bit decimals by their differences from the least one, as 128-bit integers, and
+/// tells whether these are exact. If the largest difference takes more than 128 bits, low bits are
+/// dropped.
 ///
-/// A key has 128 bits, and few columns need more: only the range of the values counts.
+/// Few columns need more than 128 bits, since only the range of their values counts.
 pub(crate) fn without_long_decimals(array: &ArrayRef) -> (ArrayRef, bool) {
     let decimals = array.as_primitive::<Decimal256Type>();
     let (values, nulls) = (decimals.values(), decimals.nulls());
@@ -147,7 +147,7 @@ pub(crate) fn without_long_decimals(array: &ArrayRef) -> (ArrayRef, bool) {
             u128::BITS => high,
             _ => high << (u128::BITS - dropped) | low >> dropped,
         };
-        // In signed integers, which Arrow has arrays of, the order is that of unsigned ones.
+        // Arrow has no array of `u128`: with the top bit flipped, the order is the same in `i128`.
         (bits ^ (1 << (u128::BITS - 1))) as i128
     };
     let offsets: Vec<i128> = values.par_iter().map(offset).collect();

@@ -1,26 +1,26 @@
-//! The first keys of many, found without a sort of all.
+//! Selects the candidates for a top-k, without sorting all keys.
 
 use rayon::prelude::*;
 
-/// Of fewer keys, all are sorted: that takes less time than a sample and a selection.
+/// The fewest keys that are worth a selection: fewer are sorted in less time.
 const FEW: usize = 1 << 16;
 
-/// Keys that are looked at to guess the last of the first ones. The guess is off by a standard
-/// deviation of at most √SAMPLE / 2.
+/// The number of sampled keys, from which the bound is estimated. In the sample, the standard
+/// deviation of its rank is at most √SAMPLE / 2.
 const SAMPLE: usize = 1 << 14;
 
-/// At most this part of the keys may be asked for: of more, a sort of the selected ones and the
-/// selection take as long as a sort of all.
+/// A limit of more than 1/4 of the keys is not worth a selection: selecting and sorting the
+/// candidates takes as long as sorting all keys.
 const PART: usize = 4;
 
-/// A key that at least `limit` keys do not exceed, but not many more. None if a sort of all keys
-/// takes less time, or if it was not found. O(n) time, on all cores.
+/// Finds an upper bound of the first `limit` keys that few other keys are below. None if sorting
+/// all keys takes less time, or if the sample yields no such bound. O(n) time, on all cores.
 pub(crate) fn bound<T: Copy + Ord + Send + Sync>(keys: &[T], limit: usize) -> Option<T> {
     if keys.len() < FEW || limit == 0 || limit > keys.len() / PART {
         return None;
     }
-    // One key of each of SAMPLE equal parts, which together are all keys. Its position in the part
-    // is pseudo-random, so that a pattern in the keys does not bias the sample.
+    // Samples one key from each of SAMPLE equal parts. Its position in the part is pseudo-random,
+    // so that a pattern in the keys does not bias the sample.
     let (len, parts) = (keys.len() as u64, SAMPLE as u64);
     let position = |i: u64| {
         let (begin, end) = (i * len / parts, (i + 1) * len / parts);
@@ -29,11 +29,11 @@ pub(crate) fn bound<T: Copy + Ord + Send + Sync>(keys: &[T], limit: usize) -> Op
     };
     let mut sample: Vec<T> = (0..parts).map(|i| keys[position(i)]).collect();
     sample.sort_unstable();
-    // Four deviations more than expected, and a few where almost none is expected.
+    // Four standard deviations above the expected rank, and 8 more for very small ranks.
     let expected = (SAMPLE as f64) * (limit as f64 / keys.len() as f64);
     let rank = expected + 4.0 * expected.sqrt() + 8.0;
     let bound = *sample.get(rank as usize)?;
-    // Many keys may be equal.
+    // With many keys equal to the bound, a selection would save little.
     if sample.partition_point(|key| *key <= bound) > SAMPLE / 2 {
         return None;
     }
@@ -42,7 +42,7 @@ pub(crate) fn bound<T: Copy + Ord + Send + Sync>(keys: &[T], limit: usize) -> Op
     (count >= limit).then_some(bound)
 }
 
-/// The keys up to a bound, in the order that they are in.
+/// The keys up to a bound, in their original order.
 pub(crate) fn keys_up_to<T: Copy + Ord + Send + Sync>(keys: &[T], bound: T) -> Vec<T> {
     let parts = keys.par_chunks(FEW);
     let parts: Vec<Vec<T>> = parts

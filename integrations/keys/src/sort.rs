@@ -1,4 +1,4 @@
-//! Sorts of rows.
+//! Sorts rows by their keys, and breaks ties on the CPU.
 
 use crate::column::BLOCK;
 use crate::encode::MOST;
@@ -24,10 +24,10 @@ const FEW_TIES: usize = 8;
 /// `argsort` sorts the first 64 bits of the keys, and the other bits too if many rows tie in the
 /// first. The CPU compares rows that have equal keys but may differ. O(n log n) time.
 ///
-/// Each row takes 4 to 16 bytes of memory for the key and 4 for the index. While keys are made, a
-/// row takes 8 bytes more for each string column, 16 for each decimal of 256 bits, 4 for each
-/// dictionary (and each value of the dictionary 8), and 1 for each boolean. The sort of the rows
-/// that [`Encoded::first_indices`] selects takes up to 20 bytes for each of them.
+/// Memory per row: 4 to 16 bytes for the key, and 4 for the index. While the keys are encoded, each
+/// string column takes 8 more, each 256-bit decimal 16, each boolean 1, and each dictionary 4, with
+/// 8 for each of its values. [`Encoded::first_indices`] takes up to 20 bytes for each row that it
+/// selects.
 ///
 /// # Errors
 ///
@@ -45,8 +45,9 @@ pub fn sort_indices<A: Argsort>(
 }
 
 impl Encoded {
-    /// The second step of [`sort_indices`], after [`encode`], so that each can be timed. Pass the
-    /// same columns and the same order of floats.
+    /// Returns the indices that sort the rows: the second step of [`sort_indices`], after
+    /// [`encode`], so that each step can be timed. Pass the same columns and the same order of
+    /// floats.
     ///
     /// # Errors
     ///
@@ -77,11 +78,10 @@ impl Encoded {
         self.first_indices(usize::MAX, columns, floats, argsort)
     }
 
-    /// As [`sort_indices`](Self::sort_indices), but only the first `limit` indices.
+    /// Returns the first `limit` indices of [`sort_indices`](Self::sort_indices) (top-k).
     ///
-    /// Of at least 65,536 rows and with a limit of at most a quarter of them, the rows that can be
-    /// among the first ones are selected, and only these are sorted: O(n) time, and that of a sort
-    /// of little more than `limit` rows.
+    /// If there are at least 65,536 rows and `limit` is at most a quarter of them, the candidates
+    /// are selected in O(n) time, and only these are sorted: little more than `limit` rows.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Encoded {
         Ok(indices)
     }
 
-    /// Sorts these rows, or all.
+    /// Sorts these rows, or all rows if None.
     fn sort_rows<A: Argsort>(
         &self,
         rows: Option<&[u32]>,
@@ -154,7 +154,8 @@ impl Encoded {
                 sort_all(tied, |a, b| low[a].cmp(&low[b]).then_with(|| compare(a, b)));
                 return Ok(indices);
             }
-            // Both sorts are stable.
+            // The stable sort by high words keeps rows with equal ones in the order of the low
+            // words.
             let by_low = argsort_u64(low, rows).map_err(Error::Argsort)?;
             indices = argsort_u64(high, Some(&by_low)).map_err(Error::Argsort)?;
         }
@@ -190,7 +191,7 @@ impl Encoded {
 struct Texts<'a, S, C> {
     strings: S,
     column: &'a SortColumn,
-    /// True if keys tell nulls from strings: the columns before leave a bit for it.
+    /// Whether keys have a bit left for this column, which tells nulls from strings.
     tells_nulls: bool,
     /// None if nothing is left to compare.
     rest: Option<C>,
@@ -200,10 +201,10 @@ struct Texts<'a, S, C> {
 type Word = (u64, u32, u32);
 
 impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
-    /// Sorts rows whose strings are equal up to a depth, stably.
+    /// Stably sorts rows whose strings agree in their first `depth` bytes.
     ///
-    /// A comparison of two strings would read both from memory that is not in the cache. Here each
-    /// is read once for eight bytes, and these are compared.
+    /// Comparing two strings misses the cache for both. Instead, each string is read once for its
+    /// next eight bytes, and these are compared.
     fn sort(&self, rows: &mut [u32], depth: usize) {
         let nulls_first = self.column.nulls_first;
         let is_first = |row: usize| self.column.values.is_null(row) == nulls_first;
@@ -298,14 +299,17 @@ impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
     }
 }
 
-/// The length of a string that is equal to others up to a depth, as far as it can matter: of two
-/// strings with the same word, the one that has ended is the smaller one, also if the other one
-/// goes on with zeros. The common depth may count eight of these.
+/// The length of a string, to break ties between equal words: a string that has ended precedes one
+/// that continues with zeros.
+///
+/// The length is counted from `depth` - 8, since up to eight of the common bytes may be padding of
+/// a string that has ended. It is capped at `depth` + 9, which says that the string goes on after
+/// this word.
 fn length(bytes: usize, depth: usize) -> u32 {
     (bytes.min(depth + 9) - depth.saturating_sub(8)) as u32
 }
 
-/// Sorts each of these ranges of rows, stably.
+/// Stably sorts each of these ranges of rows.
 fn sort_all(mut ranges: Vec<&mut [u32]>, compare: impl Fn(usize, usize) -> Ordering + Sync) {
     let compare = |&a: &u32, &b: &u32| compare(a as usize, b as usize);
     ranges.par_iter_mut().for_each(|rows| {
@@ -317,7 +321,7 @@ fn sort_all(mut ranges: Vec<&mut [u32]>, compare: impl Fn(usize, usize) -> Order
     });
 }
 
-/// These rows, or all, in the order of their keys. Stable.
+/// Returns these rows, or all rows if None, sorted by their keys. Stable.
 fn by<T: Copy + Send + Sync, E>(
     keys: &[T],
     rows: Option<&[u32]>,
@@ -358,7 +362,7 @@ fn comparator(
 fn ties(indices: &mut [u32], are_equal: impl Fn(usize, usize) -> bool + Sync) -> Vec<&mut [u32]> {
     let all = &*indices;
     let follows = |i: usize| i > 0 && are_equal(all[i - 1] as usize, all[i] as usize);
-    // Each block has the ranges that begin in it.
+    // Each block finds the ranges that begin in it.
     let ranges: Vec<(usize, usize)> = (0..all.len())
         .into_par_iter()
         .step_by(BLOCK)

@@ -1,4 +1,4 @@
-//! Strings and binary values: their beginnings as integers.
+//! Prefixes of strings and binary values, as integers.
 
 use crate::column::{BLOCK, blocks};
 use arrow_array::{
@@ -8,10 +8,10 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use rayon::prelude::*;
 
-/// Bytes of a string that are part of the key.
+/// The most bytes of a string that a key holds.
 pub(crate) const PREFIX: usize = 8;
 
-/// Values of bytes, in any of Arrow's layouts.
+/// An array of strings or binary values, in any of Arrow's layouts.
 pub(crate) trait Strings: Sync {
     fn len(&self) -> usize;
     fn bytes(&self, i: usize) -> &[u8];
@@ -62,13 +62,14 @@ macro_rules! with_bytes {
 }
 pub(crate) use with_bytes;
 
-/// The beginnings of strings as integers, without what all strings begin with.
+/// The first bytes of strings as integers, after the prefix that all strings share.
 pub(crate) struct Prefixes {
     pub(crate) words: Vec<u64>,
     /// Whether the words tell all strings apart.
     pub(crate) is_exact: bool,
-    /// The bytes that all strings begin with, and the most bytes of a string in its word.
+    /// The length of the prefix that all strings share.
     pub(crate) skipped: usize,
+    /// The most bytes of a string in its word.
     pub(crate) held: usize,
 }
 
@@ -83,7 +84,7 @@ pub(crate) fn prefixes(array: &impl Strings, nulls: Option<&NullBuffer>) -> Pref
         };
     };
     let first = array.bytes(first);
-    // How far all strings are equal, and the lengths of the shortest and the longest one.
+    // The length of the common prefix, and the shortest and the longest length.
     let look = |(common, least, most): (usize, usize, usize), i: usize| {
         let bytes = array.bytes(i);
         let equal = bytes
@@ -113,8 +114,8 @@ pub(crate) fn prefixes(array: &impl Strings, nulls: Option<&NullBuffer>) -> Pref
                 let mut prefix = [0; PREFIX];
                 prefix[PREFIX - width..][..taken].copy_from_slice(&rest[..taken]);
                 *word = u64::from_be_bytes(prefix);
-                // Of strings of different lengths, one that ends with a zero looks as if the zero
-                // were not there.
+                // Words are padded with zeros, so a zero at the end of a string looks like padding,
+                // unless all strings have one length.
                 is_exact &= least == most || rest.last() != Some(&0);
             }
             is_exact

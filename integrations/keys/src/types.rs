@@ -7,10 +7,10 @@ use arrow_schema::{DataType, IntervalUnit};
 use half::f16;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Shl, Shr};
 
-/// Whether columns of this type can be sorted by: all types but lists, maps, unions, run-end
+/// Whether columns of this type can be sorted by. All types can but lists, maps, unions, run-end
 /// encoded values, and dictionaries of nested types or of nulls. A struct is sorted by its fields.
 ///
-/// Lists would need a key for each of their elements, of which there may be any number.
+/// A list has any number of elements, and a key only a fixed number of bits.
 #[must_use]
 pub fn is_supported(data_type: &DataType) -> bool {
     match data_type {
@@ -29,8 +29,8 @@ pub fn is_supported(data_type: &DataType) -> bool {
 }
 
 /// The most bits that a value of a [supported](is_supported) type takes in a key; a nullable column
-/// takes one more. Of strings a key holds the first 8 bytes, and of a dictionary the rank. Each
-/// field of a struct counts as nullable, since it is where the struct is null.
+/// takes one more. For strings a key holds the first 8 bytes, for dictionaries the rank. Each field
+/// of a struct counts as nullable, since it is null where the struct is.
 #[must_use]
 pub fn most_bits(data_type: &DataType) -> u32 {
     match data_type {
@@ -52,8 +52,8 @@ pub fn most_bits(data_type: &DataType) -> u32 {
     }
 }
 
-/// Whether keys of [`most_bits`] tell all values of a [supported](is_supported) type apart. Those
-/// of long strings do not.
+/// Whether keys of [`most_bits`] tell all values of a [supported](is_supported) type apart. False
+/// for strings and binary values, unless they have a fixed size of up to 8 bytes.
 #[must_use]
 pub fn is_exact(data_type: &DataType) -> bool {
     match data_type {
@@ -71,7 +71,7 @@ pub(crate) fn has_bytes(data_type: &DataType) -> bool {
     )
 }
 
-/// How the values of a column lie in memory.
+/// The memory layout of a column's values.
 #[derive(Clone, Copy)]
 pub(crate) enum Native {
     I8,
@@ -151,7 +151,7 @@ macro_rules! with_native {
 }
 pub(crate) use with_native;
 
-/// An unsigned integer of a key or of a part of one.
+/// An unsigned integer that holds a key, or a part of one.
 pub(crate) trait Word:
     Copy
     + Ord
@@ -207,13 +207,13 @@ macro_rules! words {
 }
 words!(u8 u16 u32 u64 u128);
 
-/// A value whose bits can be ordered as an unsigned integer.
+/// A value with an order-preserving bit transform to an unsigned integer.
 pub(crate) trait Ordered: Copy + Send + Sync {
     type Bits: Word;
 
     fn ordered(self, floats: Floats) -> Self::Bits;
 
-    /// The value with these bits in [`Floats::Total`].
+    /// Inverts [`ordered`](Self::ordered) for [`Floats::Total`].
     fn from_ordered(bits: Self::Bits) -> Self;
 }
 
@@ -238,9 +238,9 @@ integers!(
     i8: u8, i16: u16, i32: u32, i64: u64, i128: u128, u8: u8, u16: u16, u32: u32, u64: u64
 );
 
-/// A float in the order of [`Floats::NanGreatest`].
+/// A float that can be normalised for [`Floats::NanGreatest`].
 pub(crate) trait Canonical {
-    /// The one NaN for all NaNs, and 0 for -0.
+    /// Replaces all NaNs by one NaN, and -0 by 0.
     fn canonical(self) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! Sorts of random columns, compared with Arrow's row format.
+//! Compares sorts of random columns with Arrow's row format.
 
 use arrow_array::builder::{
     BinaryViewBuilder, FixedSizeBinaryBuilder, StringDictionaryBuilder, StringViewBuilder,
@@ -29,7 +29,7 @@ use std::convert::Infallible;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// A column of a kind, of random words. Each word is a value, or null.
+/// Makes a column of the `kind`-th type. Each word becomes a value, or a null.
 fn column(kind: usize, words: &[Option<u64>]) -> ArrayRef {
     macro_rules! native {
         ($array:ty, $value:expr) => {
@@ -39,7 +39,7 @@ fn column(kind: usize, words: &[Option<u64>]) -> ArrayRef {
         };
     }
     let text = |word: u64| {
-        // Common beginnings, long ends, and zeros.
+        // Common prefixes, long suffixes, and zeros.
         let ends = [
             "",
             "\0",
@@ -119,12 +119,12 @@ fn column(kind: usize, words: &[Option<u64>]) -> ArrayRef {
             Arc::new(builder.finish())
         }
         28 => {
-            // Values that are null or there twice, and keys that are null.
+            // The dictionary has null and duplicate values, and the keys are null in some rows.
             let values = Int32Array::from(vec![Some(5), None, Some(-1), Some(5), Some(0)]);
             let keys = Int8Array::from_iter(words.iter().map(|word| word.map(|w| (w % 5) as i8)));
             Arc::new(DictionaryArray::new(keys, Arc::new(values)))
         }
-        // Of more than 128 bits, and of fewer, on both sides of 0.
+        // Decimals that need more than 128 bits, and fewer, on both sides of 0.
         32 => native!(Decimal256Array, |word| i256::from_i128(word as i64 as i128)
             << (word % 180) as u8),
         33 => native!(Decimal256Array, |word| i256::from_i128(word as i64 as i128)
@@ -143,7 +143,7 @@ fn column(kind: usize, words: &[Option<u64>]) -> ArrayRef {
         39 => dictionary(words, column(32, &FLOATS)),
         40 => dictionary(words, column(22, &FLOATS)),
         41 => structs(words, &[column(20, words), column(10, words)]),
-        // Fields that are null or not where the struct is null, and a struct in a struct.
+        // A nested struct, and fields that may have values where the struct is null.
         42 => {
             let others: Vec<Option<u64>> = words.iter().rev().copied().collect();
             let inner = structs(&others, &[column(29, words), column(38, &others)]);
@@ -176,7 +176,7 @@ fn dictionary(words: &[Option<u64>], values: ArrayRef) -> ArrayRef {
     Arc::new(DictionaryArray::new(keys, values))
 }
 
-/// Structs of these fields. If words are null, some of the structs are, but not the same ones.
+/// Makes structs of these fields. If some words are null, so are some structs, in other rows.
 fn structs(words: &[Option<u64>], fields: &[ArrayRef]) -> ArrayRef {
     let is_valid = |word: &Option<u64>| word.is_none_or(|word| word % 5 != 1);
     let nulls = words.iter().any(Option::is_none).then(|| {
@@ -193,7 +193,7 @@ fn structs(words: &[Option<u64>], fields: &[ArrayRef]) -> ArrayRef {
     Arc::new(StructArray::new(types.into(), fields.to_vec(), nulls))
 }
 
-/// Words of few values, of extreme ones, and random ones.
+/// Random words: of few distinct values, of extreme values, or of any value.
 fn word() -> impl Strategy<Value = Option<u64>> {
     let special = prop::sample::select(vec![
         0,
@@ -229,7 +229,7 @@ fn columns(kinds: RangeInclusive<usize>) -> impl Strategy<Value = Vec<SortColumn
                     .for_each(|word| *word = Some(word.unwrap_or(9)));
             }
             SortColumn {
-                // Arrays that begin within a buffer.
+                // Slices, which do not begin at the start of their buffer.
                 values: self::column(kind, &words).slice(2, rows),
                 descending,
                 nulls_first,
@@ -239,7 +239,7 @@ fn columns(kinds: RangeInclusive<usize>) -> impl Strategy<Value = Vec<SortColumn
     })
 }
 
-/// The stable order by Arrow's row format.
+/// The stable order according to Arrow's row format.
 fn expected(columns: &[SortColumn]) -> Vec<u32> {
     let field = |column: &SortColumn| {
         let options = SortOptions {
@@ -259,7 +259,7 @@ fn expected(columns: &[SortColumn]) -> Vec<u32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Rows that are decoded from sorted keys are those that indices collect, with the same bits.
+    /// Decoding sorted keys gives the same rows as a gather by indices, bit for bit.
     #[test]
     fn decoded_rows_are_those_of_the_indices(
         columns in columns(DECODABLE),
@@ -311,7 +311,7 @@ proptest! {
     }
 }
 
-/// Whether arrays are equal, and floats are of the same bits.
+/// Whether arrays are equal, floats bit for bit.
 fn same_bits(a: &ArrayRef, b: &ArrayRef) -> bool {
     let rows = |array: &ArrayRef| {
         let field = SortField::new(array.data_type().clone());
@@ -345,7 +345,7 @@ fn canonical(column: SortColumn) -> SortColumn {
     }
 }
 
-/// Floats of one NaN and one zero, also in dictionaries and structs.
+/// Replaces all NaNs by one and -0 by 0, also in dictionaries and structs.
 fn canonical_array(array: &ArrayRef) -> ArrayRef {
     macro_rules! floats {
         ($type:ty, $native:ty, $zero:expr) => {
@@ -387,7 +387,7 @@ fn ascending(values: impl Array + 'static) -> SortColumn {
     }
 }
 
-/// Rows that are selected before they are sorted are the first ones of all, in their order.
+/// A sort with a limit returns the first rows of the whole sort, in the same order.
 #[test]
 fn the_first_rows_are_those_of_a_sort_of_all() {
     let rows = 300_000_u64;
@@ -412,7 +412,7 @@ fn the_first_rows_are_those_of_a_sort_of_all() {
             ascending(random(b, 1 << 63)),
             ascending(random(a, 1 << 63)),
         ],
-        // More rows are equal than are asked for, or the keys are equal.
+        // More rows tie than the limit, or all keys are equal.
         vec![ascending(random(a, 2))],
         vec![ascending(texts()), ascending(random(a, 1 << 20))],
         vec![ascending(UInt64Array::from_iter_values(0..rows))],
@@ -599,7 +599,7 @@ fn what_cannot_be_sorted_is_an_error() {
             descending: false,
             nulls_first: false,
         };
-        assert!(error(&[column]).contains("cannot be sorted by"));
+        assert!(error(&[column]).contains("cannot sort by columns of type"));
     }
 }
 
