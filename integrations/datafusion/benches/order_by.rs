@@ -1,4 +1,4 @@
-//! Times of ORDER BY over TPC-H's lineitem, from Parquet files: DataFusion with and without the GPU.
+//! Times ORDER BY over TPC-H's lineitem, from Parquet files: DataFusion with and without the GPU.
 //!
 //! ```sh
 //! cargo bench --all-features --bench order_by -- --scale 10 --dir /tmp/lineitem
@@ -56,7 +56,7 @@ struct Arguments {
     bench: bool,
 }
 
-/// What is selected, and the order. A query that sorts nothing shows what reading takes.
+/// The selected columns, the order and a name. A query without an order times the reading.
 const QUERIES: [(&str, &str, &str); 8] = [
     ("*", "", "scan, all columns"),
     ("l_shipdate", "", "scan, l_shipdate"),
@@ -130,7 +130,7 @@ fn session(device: &str) -> SessionContext {
     SessionContext::new_with_state(with_gpu_sort(builder).build())
 }
 
-/// The seconds of a query, and where they went.
+/// The seconds of a query, and the metrics of its sorts.
 async fn time(session: &SessionContext, sql: &str) -> Result<(f64, String)> {
     let begin = Instant::now();
     let plan = session.sql(sql).await?.create_physical_plan().await?;

@@ -1,4 +1,4 @@
-"""Times of ORDER BY over the files of `order_by`, with DuckDB and polars.
+"""Times ORDER BY over the files of `order_by`, with DuckDB and polars.
 
     python peers.py /tmp/lineitem [runs]
 
@@ -30,7 +30,8 @@ def with_duckdb(directory):
 
     def run(columns, order):
         select = f"SELECT {', '.join(columns)} FROM '{directory}/*.parquet'"
-        connection.sql(f"CREATE OR REPLACE TEMP TABLE sorted AS {select} ORDER BY {', '.join(order)}")
+        select += f" ORDER BY {', '.join(order)}"
+        connection.sql(f"CREATE OR REPLACE TEMP TABLE sorted AS {select}")
 
     return f"DuckDB {duckdb.__version__}", run
 

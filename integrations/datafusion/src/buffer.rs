@@ -1,4 +1,4 @@
-//! Rows that are read and not sorted yet.
+//! Input rows that are not sorted yet.
 
 use crate::gather::compact_batch;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -8,18 +8,19 @@ use datafusion_common::utils::memory::RecordBatchMemoryCounter;
 use datafusion_execution::memory_pool::MemoryReservation;
 use rayon::prelude::*;
 
-/// The most batches that rows are collected from.
+/// The most batches that rows are gathered from.
 const MOST_BATCHES: usize = 256;
 
 /// Rows that wait for their sort, with the memory that is reserved for them and for the sort.
 pub(crate) struct Buffer {
     pub(crate) batches: Vec<RecordBatch>,
     pub(crate) rows: usize,
-    /// Counts the bytes of batches, also of one that does not get its memory and is not pushed.
+    /// Counts the bytes of batches, including a batch whose reservation fails and that is not
+    /// pushed.
     pub(crate) memory: RecordBatchMemoryCounter,
     /// The bytes that are reserved for the batches themselves.
     pub(crate) own: usize,
-    /// The bytes of copies of all rows: more than `own`, where strings share theirs.
+    /// The bytes of a copy of all rows: more than `own` if strings share memory.
     pub(crate) copies: usize,
     pub(crate) reservation: MemoryReservation,
 }
@@ -32,9 +33,11 @@ impl Buffer {
         self.batches.push(batch);
     }
 
-    /// Makes many small batches few large ones, if there is memory for the copies: rows that are
-    /// collected from thousands of arrays take twice as long as from hundreds, since where these
-    /// are is not in the cache. Where fewer rows than half are collected, the copies take longer.
+    /// Concatenates many small batches to few large ones, if there is memory for the copies.
+    ///
+    /// A gather from thousands of arrays takes twice as long as from hundreds, since their
+    /// addresses do not stay in the cache. If fewer than half of the rows are gathered, the copies
+    /// take longer than they save.
     pub(crate) fn coalesce(&mut self, schema: &SchemaRef, collected: usize) {
         self.copies = self.batches.par_iter().map(size_of_copy).sum();
         let together = self.batches.len().div_ceil(MOST_BATCHES);
@@ -48,7 +51,7 @@ impl Buffer {
         while batches.peek().is_some() {
             groups.push(batches.by_ref().take(together).collect::<Vec<_>>());
         }
-        // Strings of more than 2 GiB do not fit in one batch: then there are more of them.
+        // Strings of more than 2 GiB do not fit in one batch: then the group stays as it is.
         let one = |group: Vec<RecordBatch>| match concat_batches(schema, &group) {
             Ok(batch) => vec![compact_batch(batch)],
             Err(_) => group,

@@ -1,4 +1,4 @@
-//! What this repository's commands on DataFusion share: `bcfsort-sql` and `bcfsort-ballista`.
+//! Code that the commands `bcfsort-sql` and `bcfsort-ballista` share.
 
 use anyhow::{Context, Result, ensure};
 use clap::builder::Styles;
@@ -15,8 +15,8 @@ use url::Url;
 pub use crate::remains::{Private, exit_without_memory};
 use crate::{BcfsortOptions, Device, GpuPool, remains};
 
-/// The text with escapes in place of what a terminal would obey or not show: characters that control
-/// it, change the direction of text, or take no room. Line feeds and tabs stay.
+/// Escapes all characters that a terminal would obey or not show: those that control it, change the
+/// direction of text, or have no width. Line feeds and tabs stay.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -24,7 +24,7 @@ pub fn escaped(text: &str) -> String {
         if matches!(c, ' '..='~' | '\n' | '\t') {
             escaped.push(c);
         } else {
-            // Behind another one, a character that combines with it is no escape.
+            // After another character, `escape_debug` leaves combining characters as they are.
             escaped.extend(format!("x{c}").escape_debug().skip(1));
         }
     }
@@ -33,7 +33,8 @@ pub fn escaped(text: &str) -> String {
 
 /// The text in one line, [`escaped`].
 ///
-/// Line feeds that part a message become spaces, and others, as of a file's name, are escaped.
+/// Line feeds between the parts of a message become spaces. Others, as in a file's name, are
+/// escaped.
 #[must_use]
 pub fn in_one_line(text: &str) -> String {
     let text = text.replace("\ncaused by\n", ": ");
@@ -48,11 +49,11 @@ pub fn in_one_line(text: &str) -> String {
     escaped(&line)
 }
 
-/// What the error and its causes say, each thing once.
+/// The messages of the error and of its causes, without repetitions.
 fn message(error: &anyhow::Error) -> String {
     let mut message = String::new();
     for cause in error.chain() {
-        // Many errors end with what their cause says.
+        // Many errors end with the message of their cause.
         let text = cause.to_string();
         if message.is_empty() {
             message = text;
@@ -63,8 +64,8 @@ fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// What a command does first of all: a file that exceeds the limit of `ulimit -f` is an error, and
-/// not the end of the process.
+/// Prepares the process of a command: a file that exceeds the limit of `ulimit -f` becomes an
+/// error, instead of the end of the process.
 pub fn begin() {
     #[cfg(unix)]
     crate::remains::file_size_is_an_error();
@@ -77,7 +78,7 @@ pub fn arguments<P: Parser>() -> P {
         if !error.use_stderr() {
             error.exit();
         }
-        // With styles, clap would leave out what it takes for a terminal's sequences.
+        // With styles, clap would drop text that looks like a terminal's escape sequence.
         let plain = P::command().styles(Styles::plain());
         let error = plain.try_get_matches().err().unwrap_or(error);
         let text = error.render().ansi().to_string();
@@ -86,7 +87,7 @@ pub fn arguments<P: Parser>() -> P {
     })
 }
 
-/// Where a command sorts.
+/// The argument for the device to sort on.
 #[derive(Args)]
 pub struct DeviceArgument {
     /// Where to sort: auto, cpu, gpu, all, the number of an adapter, or a part of its name
@@ -99,7 +100,7 @@ pub struct DeviceArgument {
 }
 
 impl DeviceArgument {
-    /// The options that have it.
+    /// The options with this device.
     ///
     /// # Errors
     ///
@@ -110,7 +111,7 @@ impl DeviceArgument {
             ..BcfsortOptions::default()
         };
         match options.device() {
-            // (What need not be known takes no time to find out.)
+            // No adapter is named, so the time to list them is saved.
             Device::Auto | Device::Cpu => {}
             named => drop(GpuPool::of_device(&named)?),
         }
@@ -118,7 +119,7 @@ impl DeviceArgument {
     }
 }
 
-/// Logs to stderr, these levels unless `RUST_LOG` says otherwise.
+/// Logs these levels to stderr, unless `RUST_LOG` names others.
 pub fn log(levels: &str) {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(levels))
         .format(|out, record| {
@@ -128,7 +129,7 @@ pub fn log(levels: &str) {
         .init();
 }
 
-/// Prints the error, if there is one, which is the end with the exit code `failure`.
+/// The exit code of a command: `failure` after an error, which is printed.
 #[must_use]
 pub fn ended(done: Result<()>, failure: u8) -> ExitCode {
     match done {
@@ -140,12 +141,12 @@ pub fn ended(done: Result<()>, failure: u8) -> ExitCode {
     }
 }
 
-/// Prints a line to stderr. A closed stderr is no error.
+/// Prints a line to stderr. A closed stderr is not an error.
 pub fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{}", in_one_line(line));
 }
 
-/// Prints a text to stdout. If nobody reads it any more, as in `| head`, the process ends without an
+/// Prints a text to stdout. If the pipe is closed, as by `| head`, the process ends without an
 /// error.
 ///
 /// # Errors
@@ -162,7 +163,8 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// A file that appears whole or not at all: until then, it is in a private directory beside.
+/// A file that appears whole or not at all. It is written in a private directory beside its target,
+/// and renamed.
 pub struct Whole {
     private: Private,
     written: PathBuf,
@@ -170,11 +172,11 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// A file to be `target`, or what that links to.
+    /// Begins a file that will replace `target`, or the file that `target` links to.
     ///
     /// # Errors
     ///
-    /// If there is such a thing and it is no regular file, or its directory cannot be written.
+    /// If `target` exists and is not a regular file, or if its directory cannot be written.
     pub fn beside(target: &Path) -> Result<Self> {
         let target = match std::fs::canonicalize(target) {
             Ok(existing) => {
@@ -194,7 +196,7 @@ impl Whole {
         let private = Private::inside(directory)?;
         let mut written = private.path().join("rows");
         written.set_extension(target.extension().unwrap_or_default());
-        // DataFusion's store gives a file its name when it is complete.
+        // DataFusion's object store writes to this name, and renames the complete file.
         let mut staged = written.clone().into_os_string();
         staged.push("#1");
         private.expect(vec![written.clone(), staged.into()]);
@@ -205,13 +207,13 @@ impl Whole {
         })
     }
 
-    /// Where to write it. Nobody else can read it there.
+    /// The path to write to, where no other user can read the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.written
     }
 
-    /// Gives the file its name, and the rights of the file that had it before.
+    /// Renames the file to its target, with the permissions of the file that it replaces.
     ///
     /// # Errors
     ///
@@ -221,7 +223,7 @@ impl Whole {
         #[cfg(unix)]
         if let Ok(old) = std::fs::metadata(&self.target) {
             use std::os::unix::fs::PermissionsExt;
-            // Not its setuid and setgid bits: the owner may be another one.
+            // Without the setuid and setgid bits: the owner may differ.
             let mode = old.permissions().mode() & 0o777;
             let rights = std::fs::Permissions::from_mode(mode);
             std::fs::set_permissions(&self.written, rights).with_context(cannot)?;
@@ -233,7 +235,7 @@ impl Whole {
     }
 }
 
-/// A file or directory for DataFusion: of a URL, no character is a pattern.
+/// The URL of a file or directory: in a path, DataFusion would take some characters for a pattern.
 pub fn url_of(path: &Path) -> Result<Url> {
     let absolute = std::path::absolute(path)?;
     let url = if absolute.is_dir() {
@@ -242,7 +244,7 @@ pub fn url_of(path: &Path) -> Result<Url> {
         Url::from_file_path(&absolute)
     };
     let url = url.ok();
-    url.with_context(|| format!("{}: no URL has this name", path.display()))
+    url.with_context(|| format!("{}: the path cannot be written as a URL", path.display()))
 }
 
 /// Reads the footer of a Parquet file.
@@ -253,14 +255,14 @@ pub fn parquet_footer(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<Fil
         .with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Has the columns of a Parquet file compressed as those of another one.
+/// Sets the compression of each column to that of an existing Parquet file.
 pub fn keep_compression(file: &Path, options: &mut TableParquetOptions) -> Result<()> {
     let footer = parquet_footer(file)?;
     let Some(group) = footer.metadata().row_groups().first() else {
         return Ok(());
     };
     for column in group.columns() {
-        // The file does not say the level: these are the usual ones.
+        // Files do not store the level: these are the usual ones.
         let compression = match column.compression() {
             Compression::UNCOMPRESSED => "uncompressed",
             Compression::SNAPPY => "snappy",

@@ -1,4 +1,4 @@
-//! The plan's node.
+//! The plan node that sorts on the GPU.
 
 use crate::gpu::GpuPool;
 use crate::options::BcfsortOptions;
@@ -26,33 +26,35 @@ use futures::TryStreamExt;
 use std::fmt;
 use std::sync::Arc;
 
-/// Sorts its input on the GPU, in place of a [`SortExec`]. Code that looks for a [`SortExec`] finds
-/// it: `plan.is::<SortExec>()` is true, and a serialised plan has the [`SortExec`].
+/// Sorts its input on the GPU, in place of a [`SortExec`].
 ///
-/// [`GpuSortRule`](crate::GpuSortRule) makes them. A sort that stays on the CPU is wrapped as well,
-/// so that `EXPLAIN` says why.
+/// Code that looks for a [`SortExec`] finds it: `plan.is::<SortExec>()` is true, and a serialised
+/// plan has the [`SortExec`].
 ///
-/// All rows of a partition are held in memory, and sorted at once, by a stable sort. If the memory
-/// pool does not have enough for them, they are sorted in runs, which are spilled to disk and
-/// merged, as [`SortExec`] does: then the sort is not stable. O(n log n) time. Besides the rows, a
-/// row takes 4 to 16 bytes for the key and 12 for the index. On the device: the keys and indices,
-/// 2.15 times.
+/// [`GpuSortRule`](crate::GpuSortRule) makes these nodes. A sort that stays on the CPU is wrapped
+/// as well, so that `EXPLAIN` says why.
 ///
-/// Rows that have no other columns than keys, all of fixed width, are freed once they are encoded:
-/// the keys are sorted alone, and the columns are decoded from them.
+/// All rows of a partition are held in memory and sorted at once. This sort is stable. If the
+/// memory pool is too small for the rows, they are sorted in runs, which are spilled to disk and
+/// merged, as [`SortExec`] does; the result is then not stable. O(n log n) time. In addition to the
+/// rows, the host holds 4 to 16 bytes per row for the key and 12 for the index. The device needs
+/// 2.15 times the memory of the keys and indices.
 ///
-/// From 65,536 rows on, with a limit of at most a quarter of the rows, those that can be among the
-/// first ones are selected before the sort.
+/// Rows that are sorted by all of their columns, each of fixed width, are freed once they are
+/// encoded: only the keys are sorted, and the columns are decoded from them.
+///
+/// With at least 65,536 rows and a limit of at most a quarter of them, the candidates for the first
+/// rows are selected before the sort (top-k).
 #[derive(Debug)]
 pub struct GpuSortExec {
     sort: Arc<SortExec>,
-    /// Where it is done, or why that is not the GPU.
+    /// The GPUs that sort, or the reason why the CPU does.
     place: Result<Arc<GpuPool>, String>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl GpuSortExec {
-    /// A sort by this pool's GPU, unless that cannot do it.
+    /// A sort on this pool's GPU, or on the CPU if there is a [`reason`](Self::reason) for that.
     #[must_use]
     pub fn new(sort: SortExec, pool: Arc<GpuPool>) -> Self {
         let place = match cpu_reason(&sort) {
@@ -76,7 +78,7 @@ impl GpuSortExec {
         }
     }
 
-    /// The node that this one stands for.
+    /// The `SortExec` that this node replaces.
     #[must_use]
     pub fn sort(&self) -> &SortExec {
         &self.sort
@@ -92,7 +94,7 @@ impl GpuSortExec {
         self.place.as_ref().ok()
     }
 
-    /// This node with what the inner one has become.
+    /// Wraps the rebuilt inner node as this node does.
     fn wrap(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         let Some(sort) = plan.downcast_ref::<SortExec>().cloned() else {
             return plan;
@@ -108,7 +110,7 @@ impl GpuSortExec {
         })
     }
 
-    /// What the keys are made of, and how wide they can be.
+    /// Describes the keys for `EXPLAIN`: their types, and the most bits that they can have.
     fn keys(&self) -> String {
         let schema = self.sort.input().schema();
         let types = self.sort.expr().iter();
@@ -128,7 +130,7 @@ impl GpuSortExec {
     }
 }
 
-/// The most bits that the values to sort by can have together.
+/// The most bits that all values to sort by can take together.
 pub(crate) fn bits_of_keys(sort: &SortExec) -> u32 {
     let schema = sort.input().schema();
     let bits = |key: &PhysicalSortExpr| match key.expr.data_type(&schema) {
@@ -302,10 +304,9 @@ impl ExecutionPlan for GpuSortExec {
         self.sort.child_stats_requests(partition)
     }
 
-    /// With a limit it is a `SortExec` again, which keeps the first rows only: for a small limit,
-    /// that takes less time and memory. Which limits are small is an option (`topk_min_fetch`)
-    /// that is not known here. Large limits stay on the GPU if the plan has them before
-    /// `GpuSortRule` runs.
+    /// With a limit, returns a plain `SortExec`, which keeps the first rows only: for a small
+    /// limit, that takes less time and memory. The threshold, the option `topk_min_fetch`, is not
+    /// known here. A large limit stays on the GPU if the plan has it before `GpuSortRule` runs.
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
         let sort = SortExec::with_fetch(&self.sort, limit);
         Some(if limit.is_some() {
@@ -355,7 +356,7 @@ impl ExecutionPlan for GpuSortExec {
     }
 }
 
-/// Whether a sort with a limit is better done by keeping the first rows only.
+/// Whether the limit is small enough for DataFusion's top-k, which keeps the first rows only.
 pub(crate) fn is_top_k(sort: &SortExec, options: &BcfsortOptions) -> bool {
     sort.fetch()
         .is_some_and(|fetch| fetch < options.topk_min_fetch)

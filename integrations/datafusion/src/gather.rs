@@ -1,4 +1,4 @@
-//! Collects rows in their sorted order, on all cores.
+//! Gathers rows in sorted order, on all cores.
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::{interleave, take};
@@ -8,10 +8,10 @@ use datafusion_common::Result;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The rows of some batches, numbered through.
+/// The rows of several batches, numbered consecutively.
 pub(crate) struct Rows<'a> {
     schema: &'a SchemaRef,
-    /// For each column its part in each batch.
+    /// For each column, its array in each batch.
     columns: Vec<Vec<&'a dyn Array>>,
     /// The first row of each batch.
     starts: Vec<usize>,
@@ -36,7 +36,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// These rows, in batches of at most `batch_size`.
+    /// Gathers these rows into batches of at most `batch_size`.
     pub(crate) fn gather(&self, rows: &[u32], batch_size: usize) -> Result<Vec<RecordBatch>> {
         let places: Vec<(usize, usize)> = (rows.par_iter().with_min_len(1 << 10))
             .map(|&row| self.place(row as usize))
@@ -44,7 +44,7 @@ impl<'a> Rows<'a> {
         let batches = rows.len().div_ceil(batch_size);
         let columns = self.columns.len();
         let range = |batch: usize| batch * batch_size..rows.len().min((batch + 1) * batch_size);
-        // Of columns, since batches alone may be fewer than cores.
+        // A task is one column of one batch, since there may be fewer batches than cores.
         let mut gathered: Vec<Result<ArrayRef, ArrowError>> = (0..batches * columns)
             .into_par_iter()
             .map(|task| self.column(task % columns, &places[range(task / columns)]))
@@ -58,7 +58,7 @@ impl<'a> Rows<'a> {
         Ok(done)
     }
 
-    /// The batch of a row, and its place there.
+    /// The batch of a row, and the row's index in it.
     fn place(&self, row: usize) -> (usize, usize) {
         let batch = self.starts.partition_point(|&start| start <= row) - 1;
         (batch, row - self.starts[batch])
@@ -73,8 +73,8 @@ impl<'a> Rows<'a> {
         Ok(compact(interleave(parts, places)?))
     }
 
-    /// Makes a batch of these columns. If the values of one are too many for its type, such as
-    /// strings of more than 2 GiB, it makes two of half the rows.
+    /// Makes a batch of these columns. If a column overflows its type, as strings of more than 2
+    /// GiB do, makes two batches of half the rows.
     fn finish(
         &self,
         places: &[(usize, usize)],
@@ -111,7 +111,7 @@ fn is_overflow(error: &ArrowError) -> bool {
     )
 }
 
-/// Copies the strings of views, so that each column has them in memory of its own.
+/// Copies the strings of view arrays, so that each column has memory of its own.
 pub(crate) fn compact_batch(batch: RecordBatch) -> RecordBatch {
     let columns = batch.columns().iter().cloned().map(compact).collect();
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -119,8 +119,8 @@ pub(crate) fn compact_batch(batch: RecordBatch) -> RecordBatch {
     compacted.unwrap_or(batch)
 }
 
-/// Copies the strings of views. The views of sorted rows would share the memory of nearly all
-/// batches of the input, and keep it from being freed.
+/// Copies the strings of a view array. Otherwise the views of sorted rows would keep nearly all
+/// batches of the input from being freed.
 fn compact(array: ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Utf8View => std::sync::Arc::new(array.as_string_view().gc()),

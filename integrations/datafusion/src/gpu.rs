@@ -1,4 +1,4 @@
-//! The GPU that sorts share.
+//! The GPUs that sorts share.
 
 use crate::options::BcfsortOptions;
 use bcfsort_auto::model::{Call, Gpu};
@@ -11,11 +11,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wgpu_bcfsort::wgpu::Adapter;
 use wgpu_bcfsort::{KeyType, Order, SortKey, Sorter};
 
-/// A GPU, or several, that the sorts of a process take turns on. It is opened when the first sort
-/// needs it.
+/// One or several GPUs, on which the sorts of a process take turns. They are opened when the first
+/// sort needs them.
 ///
-/// [`GpuSortRule::default`](crate::GpuSortRule) takes those of the process, by the option
-/// `bcfsort.device`. Another one is for programs that have a device of their own.
+/// [`GpuSortRule::default`](crate::GpuSortRule) uses the process's pool for the option
+/// `bcfsort.device`. Other pools are for programs that have a device of their own.
 ///
 /// A device that is lost is not opened again: all later sorts of its pool are done on the CPU.
 ///
@@ -38,7 +38,7 @@ pub struct GpuPool {
     turns: Arc<Semaphore>,
 }
 
-/// The process's pools, by their adapters: several names of one GPU are one pool.
+/// The process's pools and their adapters: all names of a GPU share one pool.
 static POOLS: Mutex<Vec<(Vec<Adapter>, Arc<GpuPool>)>> = Mutex::new(Vec::new());
 
 impl GpuPool {
@@ -53,11 +53,11 @@ impl GpuPool {
         Self { sorter, turns }
     }
 
-    /// The process's pool of a device's adapters. That of [`Device::Auto`] is the best adapter's.
+    /// Returns the process's pool for a device. For [`Device::Auto`], it has the best adapter.
     ///
     /// # Errors
     ///
-    /// The device does not exist. (For [`Device::Auto`] and [`Device::Cpu`] it need not.)
+    /// The device does not exist. [`Device::Auto`] and [`Device::Cpu`] need no adapter.
     ///
     /// # Examples
     ///
@@ -84,13 +84,13 @@ impl GpuPool {
         Ok(pool)
     }
 
-    /// What sorts with these options.
+    /// The sorter for these options.
     pub(crate) fn sorter(&self, options: &BcfsortOptions) -> AutoSorter {
         let sorter = self.sorter.clone().with_device(options.device());
         sorter.on_error(options.on_error.into())
     }
 
-    /// Why no sort can be done on the GPU, however many rows it has.
+    /// The reason why even the largest sort stays on the CPU, or None if the GPU does it.
     pub(crate) fn reason(
         &self,
         key: KeyType,
@@ -108,13 +108,13 @@ impl GpuPool {
     }
 }
 
-/// Whether the CPU sorts so many rows faster than a GPU that is open.
+/// Whether the CPU sorts this number of rows faster than an open GPU.
 pub(crate) fn is_slower_on_gpu(rows: usize, key: KeyType) -> bool {
     let estimate = Call::new(rows as u64, key, bcfsort_auto::Work::Argsort).estimate(Gpu::Open);
     estimate.cpu <= estimate.gpu
 }
 
-/// The failure of a query.
+/// Converts an error of a sort to DataFusion's.
 pub(crate) fn failed(error: impl Into<Error>) -> DataFusionError {
     match error.into() {
         Error::NoDevice(error) => {
@@ -125,17 +125,17 @@ pub(crate) fn failed(error: impl Into<Error>) -> DataFusionError {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What it protects is never half done: a panic does not matter.
+    // The data is consistent even after a panic, so a poisoned lock can be used.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sorts keys where the sorter chooses, and measures it.
+/// Sorts keys on the device that the sorter chooses, and measures the time.
 pub(crate) struct OnGpu {
     sorter: AutoSorter,
     work: Mutex<Work>,
 }
 
-/// What the sorts of keys took.
+/// The keys that were sorted on the GPU and on the CPU, and the time of each.
 #[derive(Clone, Default)]
 pub(crate) struct Work {
     /// The GPU that sorted, if one did.

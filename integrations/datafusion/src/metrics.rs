@@ -1,4 +1,4 @@
-//! What `EXPLAIN ANALYZE` shows.
+//! The metrics that `EXPLAIN ANALYZE` shows.
 
 use crate::gpu::Work;
 use datafusion_physical_plan::metrics::{
@@ -13,23 +13,23 @@ pub(crate) struct Metrics {
     /// Keys that were sorted on the GPU. Wide ones are sorted twice, and count twice.
     gpu_keys: Count,
     cpu_keys: Count,
-    /// Times that the GPU failed, and the CPU sorted instead: their time is that of the CPU.
+    /// Sorts that the CPU did because the GPU failed. Their time counts as CPU time.
     fallbacks: Count,
-    /// Rows that are decoded from their keys, and not collected.
+    /// Rows that are decoded from their keys, instead of gathered.
     pub(crate) decoded_rows: Count,
     /// Sorts, of all rows or of a run.
     pub(crate) runs: Count,
     /// The bits of the widest keys.
     pub(crate) key_bits: Gauge,
-    /// Making keys of the columns.
+    /// Time to encode the columns as keys.
     pub(crate) encode_time: Time,
-    /// Sorting them on the GPU, with the transfers, and with opening the device at the first sort.
+    /// Time to sort the keys on the GPU, including transfers and the opening of the device.
     gpu_time: Time,
     cpu_time: Time,
     /// The rest of the sort, on the CPU: selecting rows for a limit, and comparing rows with equal
     /// keys.
     tie_time: Time,
-    /// Collecting or decoding the rows of the output, and before that the copies of many small
+    /// Time to gather or decode the rows of the output, including the concatenation of small
     /// batches.
     pub(crate) gather_time: Time,
 }

@@ -9,7 +9,7 @@ use std::any::Any;
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-/// Whether something is done.
+/// When an optional step is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Switch {
     /// Where it is expected to be faster.
@@ -30,7 +30,7 @@ impl FromStr for Switch {
             "always" | "true" => Ok(Self::Always),
             "never" | "false" => Ok(Self::Never),
             _ => Err(DataFusionError::Configuration(format!(
-                "{word:?} is none of auto, always and never"
+                "unknown value {word:?}: use auto, always or never"
             ))),
         }
     }
@@ -66,7 +66,7 @@ impl FromStr for OnError {
             "cpu" => Ok(Self::Cpu),
             "fail" => Ok(Self::Fail),
             _ => Err(DataFusionError::Configuration(format!(
-                "{word:?} is none of cpu and fail"
+                "unknown value {word:?}: use cpu or fail"
             ))),
         }
     }
@@ -116,12 +116,13 @@ config_namespace! {
         /// merged.
         pub max_run_rows: usize, default = u32::MAX as usize
 
-        /// Sort all partitions at once, in place of a sort of each and a merge: always, never, or
-        /// auto, which does unless there are known to be more than max_run_rows rows.
+        /// Sort all partitions at once, instead of each by itself with a merge: always, never, or
+        /// auto (unless more than max_run_rows rows are expected).
         pub single_run: Switch, default = Switch::Auto
 
-        /// ORDER BY with a LIMIT of fewer rows is left to DataFusion, which keeps no more rows than
-        /// these. A larger limit selects its rows by a bound, and sorts only those.
+        /// ORDER BY with a LIMIT of fewer rows is left to DataFusion, which keeps the first rows
+        /// only. With a larger limit, candidates are selected by a bound, and only these are
+        /// sorted.
         pub topk_min_fetch: usize, default = 65_536
 
         /// What a sort does when the GPU fails: cpu sorts on the CPU and logs one warning, fail
@@ -183,7 +184,7 @@ impl ExtensionOptions for BcfsortOptions {
 }
 
 impl BcfsortOptions {
-    /// Those of a session, or the defaults if the session has none.
+    /// The options of a session, or the defaults if it has none.
     ///
     /// # Examples
     ///

@@ -1,5 +1,5 @@
-//! Private directories of a command, which are removed however it ends: also by a signal, or where
-//! it gets no memory. (Nothing helps against SIGKILL.)
+//! Private directories of a command, which are removed however it ends, even by a signal or for
+//! lack of memory. Only SIGKILL leaves them.
 
 use anyhow::{Context, Result, anyhow};
 use std::io;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tempfile::TempDir;
 
-/// What is to be removed.
+/// The directories to remove.
 struct Remains {
-    /// With the files that may be in each of them, as far as their names are known.
+    /// Each directory with the files that it may hold, as far as their names are known.
     directories: Vec<(PathBuf, Vec<PathBuf>)>,
-    /// The command's output has its name: signals come too late.
+    /// Whether the output has its final name: from then on, signals have no effect.
     is_done: bool,
 }
 
@@ -28,7 +28,7 @@ fn remains() -> MutexGuard<'static, Remains> {
 
 impl Remains {
     fn remove(&self) {
-        // Other threads may make another file meanwhile.
+        // Other threads may create files during the removal.
         const TRIES: usize = 20;
         for (directory, files) in &self.directories {
             // Without memory, a directory cannot be listed.
@@ -49,7 +49,7 @@ impl Remains {
     }
 }
 
-/// A directory for this user alone, in another one. It is removed with all that it has.
+/// A directory that only this user can read. It is removed with its contents.
 pub struct Private(Option<TempDir>);
 
 impl Private {
@@ -70,13 +70,14 @@ impl Private {
         Ok(Self(Some(directory)))
     }
 
-    /// Where it is.
+    /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.as_ref().map_or(Path::new(""), TempDir::path)
     }
 
-    /// Names files that may be in it. They are removed even where the process has no memory.
+    /// Names files that may be created in it. They are removed even if the process is out of
+    /// memory.
     pub(crate) fn expect(&self, files: Vec<PathBuf>) {
         let mut remains = remains();
         for (path, expected) in &mut remains.directories {
@@ -93,14 +94,15 @@ impl Drop for Private {
         let mut remains = remains();
         let path = self.path().to_owned();
         drop(self.0.take());
-        // What could not be removed now may be in the end.
+        // A directory that could not be removed stays listed, to be tried again if the process is
+        // ended.
         remains
             .directories
             .retain(|(other, _)| *other != path || path.exists());
     }
 }
 
-/// Does what completes the command's output. If that succeeds, no signal ends the process any more.
+/// Completes the command's output by calling `done`. After its success, signals have no effect.
 pub(crate) fn complete<T, E>(done: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let mut remains = remains();
     let done = done();
@@ -108,7 +110,9 @@ pub(crate) fn complete<T, E>(done: impl FnOnce() -> Result<T, E>) -> Result<T, E
     done
 }
 
-/// Ends the process at once, for a thread that may hold any lock and has little memory.
+/// Removes the directories, unless their list is locked, and ends the process.
+///
+/// For a thread that may hold any lock and has little memory.
 pub fn exit_without_memory(code: i32) -> ! {
     if let Ok(remains) = REMAINS.try_lock() {
         // The C library needs memory to list a directory.
@@ -118,7 +122,7 @@ pub fn exit_without_memory(code: i32) -> ! {
     system::exit(code)
 }
 
-/// From now on, signals that end the process remove what is left.
+/// Makes signals that end the process remove the directories first.
 fn handle_signals() -> Result<()> {
     static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
     let started = STARTED.get_or_init(|| system::start().map_err(|error| error.to_string()));
@@ -140,14 +144,14 @@ mod system {
     use std::task::Poll;
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    /// Starts the thread that waits for signals, which ends the process with 128 + the signal's
-    /// number, as shells report it. Signals that are ignored, as by nohup, stay ignored.
+    /// Starts a thread that waits for signals. It ends the process with 128 + the signal's number,
+    /// as shells report it. Signals that are ignored, as by nohup, stay ignored.
     pub(super) fn start() -> io::Result<()> {
         reserve_address_space();
         let (tell, told) = mpsc::channel();
         let thread = std::thread::Builder::new().name("signals".to_owned());
         let started = thread.spawn(move || {
-            // Another runtime than that of the command, whose threads may all be busy.
+            // A runtime of its own: all threads of the command's may be busy.
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_io()
                 .build();
@@ -167,7 +171,7 @@ mod system {
         });
         started.map_err(|error| {
             io::Error::other(format!(
-                "out of memory or threads (ulimit -v, -u): no thread starts: {error}"
+                "out of memory or threads (ulimit -v, -u): cannot start a thread: {error}"
             ))
         })?;
         let started = told.recv();
@@ -192,7 +196,7 @@ mod system {
                 Poll::Pending
             });
             let number = number.await;
-            // Held until the process ends, so that nothing new is made.
+            // The lock is held until the process ends, so that no new directory is made.
             let remains = remains();
             if !remains.is_done {
                 remains.remove();
@@ -201,7 +205,7 @@ mod system {
         }
     }
 
-    /// Address space that is released when there is no more. It takes no memory.
+    /// Address space in reserve, to be released when no other is left. It takes no memory.
     static RESERVED: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
     const RESERVE: usize = 1 << 20;
 
@@ -245,7 +249,7 @@ mod system {
         unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     }
 
-    /// Not by way of the C library's exit handlers: other threads still use what these tear down.
+    /// Skips the C library's exit handlers: they would tear down what other threads still use.
     #[expect(unsafe_code)]
     pub(super) fn exit(code: i32) -> ! {
         // SAFETY: it ends the process, and no more code runs.

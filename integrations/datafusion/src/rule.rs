@@ -37,14 +37,16 @@ use wgpu_bcfsort::KeyType;
 /// See [`with_gpu_sort`](crate::with_gpu_sort).
 #[derive(Debug, Default)]
 pub struct GpuSortRule {
-    /// None for the process's.
+    /// None for the process's pool of the option `bcfsort.device`.
     pool: Option<Arc<GpuPool>>,
 }
 
 impl GpuSortRule {
-    /// A rule that sorts on this pool's GPU. Of the option `bcfsort.device`, `cpu` never uses it,
-    /// `auto` where it takes less time than the CPU, and any other value always: that an adapter is
-    /// named does not matter.
+    /// A rule that sorts on this pool's GPU.
+    ///
+    /// The option `bcfsort.device` says when: with `cpu` never, with `auto` where it takes less
+    /// time than the CPU, and with any other value always. An adapter that the option names is
+    /// ignored.
     #[must_use]
     pub fn with_pool(pool: Arc<GpuPool>) -> Self {
         Self { pool: Some(pool) }
@@ -147,7 +149,7 @@ impl PhysicalOptimizerRule for GpuSortRule {
     }
 }
 
-/// One sort of all partitions, to replace the merge and the sorts below it. None if it may not.
+/// Replaces a merge and the sorts below it by one sort of all partitions. None if it must not.
 fn single_run(
     merge: &SortPreservingMergeExec,
     options: &BcfsortOptions,
@@ -183,14 +185,14 @@ fn single_run(
     let all = SortExec::new(sort.expr().clone(), input).with_fetch(fetch);
     let all = Arc::new(GpuSortExec::new(all, pool.clone()));
     let plan = above(merge.input(), all)?;
-    // The merge may ask for more columns than the sort orders: each partition had them in order.
+    // The merge may order by more columns than the sort, if each partition had that order already.
     let is_sorted = plan
         .equivalence_properties()
         .ordering_satisfy(merge.expr().clone())?;
     Ok(is_sorted.then_some(plan))
 }
 
-/// The sort that a node is, or whose columns it selects.
+/// Finds the sort in this node, or below projections that only select columns.
 fn sort_below(plan: &Arc<dyn ExecutionPlan>) -> Option<&GpuSortExec> {
     let node: &dyn Any = plan.as_ref();
     match node.downcast_ref::<ProjectionExec>() {
@@ -212,8 +214,8 @@ fn above(plan: &Arc<dyn ExecutionPlan>, sort: Arc<GpuSortExec>) -> Result<Arc<dy
     }
 }
 
-/// Whether a projection computes nothing. One that computes keeps its partitions, so that several
-/// cores share the work.
+/// Whether a projection only selects columns. One that computes values keeps its partitions, so
+/// that several cores share the work.
 fn selects_columns(projection: &ProjectionExec) -> bool {
     projection
         .expr()
@@ -221,7 +223,7 @@ fn selects_columns(projection: &ProjectionExec) -> bool {
         .all(|column| column.expr.is::<Column>())
 }
 
-/// The number of rows to sort, as far as it is known.
+/// The number of rows to sort, if it is known or estimated.
 fn rows(sort: &SortExec) -> Result<Precision<usize>> {
     let args = StatisticsArgs::new();
     let statistics = StatisticsContext::new().compute(sort.input().as_ref(), &args)?;

@@ -4,10 +4,10 @@ use crate::{BcfsortOptions, GpuSortRule};
 use datafusion::execution::SessionStateBuilder;
 use std::sync::Arc;
 
-/// Has the sorts of a session done on the GPU: adds [`GpuSortRule`] as the last rule, and
-/// [`BcfsortOptions`] unless they are there.
+/// Makes a session sort on the GPU: adds [`GpuSortRule`] as the last rule, and [`BcfsortOptions`]
+/// if they are missing.
 ///
-/// Call it after all that sets the rules of the physical optimizer, or its defaults.
+/// Call it after all calls that set the rules of the physical optimizer, or its defaults.
 ///
 /// # Examples
 ///

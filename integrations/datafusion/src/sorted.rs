@@ -1,4 +1,4 @@
-//! Rows in order.
+//! Sorted rows.
 
 use crate::buffer::Buffer;
 use crate::gather::Rows;
@@ -12,9 +12,9 @@ use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Rows in order, of which batches are made when they are asked for.
+/// Sorted rows, whose batches are made on demand.
 pub(crate) enum Sorted {
-    /// The rows in the order that they came in, and the indices that sort them.
+    /// The rows in the order of the input, and the indices that sort them.
     Indexed { buffer: Buffer, indices: Vec<u32> },
     /// Rows whose columns are decoded from their keys.
     Decoded {
@@ -32,7 +32,7 @@ impl Sorted {
         }
     }
 
-    /// The bytes that a row takes in a batch, about.
+    /// The approximate number of bytes that a row takes in a batch.
     pub(crate) fn bytes_per_row(&self) -> usize {
         match self {
             Self::Indexed { buffer, .. } => buffer.copies / buffer.rows.max(1) + 16,
@@ -40,7 +40,7 @@ impl Sorted {
         }
     }
 
-    /// A range of the rows, in batches of at most `batch_size`.
+    /// Makes batches of at most `batch_size` rows from a range of the rows.
     pub(crate) fn batches(
         &self,
         range: Range<usize>,
@@ -65,16 +65,16 @@ impl Sorted {
         }
     }
 
-    /// What the input needs is free before the output is read.
+    /// Keeps the keys only, so that the memory of the input is free before the output is read.
     pub(crate) fn decoded(rows: NarrowRows, columns: KeyColumns, mut buffer: Buffer) -> Self {
         let bytes = match rows.bits() {
             0..=32 => 4 * rows.len(),
             33..=64 => 8 * rows.len(),
-            // Wide keys stay where they are, also those that a limit leaves out.
+            // Wide keys stay in place, including those beyond the limit.
             _ => 20 * buffer.rows,
         };
         let memory = buffer.reservation.take();
-        // What was reserved for the rows and their sort is more than that.
+        // The rows and their sort had a larger reservation.
         memory.shrink(memory.size().saturating_sub(bytes));
         Self::Decoded {
             rows,
@@ -84,18 +84,18 @@ impl Sorted {
     }
 }
 
-/// The columns of rows that consist of the columns that they are sorted by.
+/// The columns of rows that are sorted by all of their columns.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyColumns {
     /// For each key, its column.
     of_keys: Vec<usize>,
-    /// For each column, the key that it is.
+    /// For each column, its key.
     of_fields: Vec<usize>,
     bytes_per_row: usize,
 }
 
 impl KeyColumns {
-    /// None if there are other columns, or keys that values cannot be decoded from.
+    /// None unless each key is a decodable column, and each column is a key.
     pub(crate) fn new(expr: &LexOrdering, schema: &SchemaRef) -> Option<Self> {
         let column_of = |key: &PhysicalSortExpr| {
             let column = key.expr.downcast_ref::<Column>()?.index();

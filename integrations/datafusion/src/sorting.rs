@@ -29,58 +29,57 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes of the output that are collected at a time, where the memory pool has them.
+/// Bytes of the output that are gathered at a time, if the memory pool grants them.
 const WINDOW: usize = 64 << 20;
 
-/// Bytes that a row takes besides its batch and its key: its index twice, as the device returns it
-/// and in the order of the output.
+/// Bytes per row in addition to its batch and its key: its index, both as the device returns it and
+/// in the order of the output.
 const PER_ROW: usize = 12;
 
 /// Sorts one partition.
 pub(crate) struct Sorting {
     shared: Arc<Shared>,
     runtime: Arc<RuntimeEnv>,
-    /// Bytes for the merge of spilled runs and for the output, which are kept free from the first
-    /// row on: when memory is short, it is too late to ask.
+    /// Bytes for the merge of spilled runs and for the output. They are reserved before the first
+    /// row is stored, since a later request could fail.
     reserved: usize,
     output: MemoryReservation,
     buffer: Buffer,
     spilled: Vec<SortedSpillFile>,
 }
 
-/// What the threads that sort and collect need.
+/// State that is shared by the threads that sort and gather.
 struct Shared {
     pool: Arc<GpuPool>,
     options: BcfsortOptions,
     expr: LexOrdering,
     schema: SchemaRef,
-    /// If a row has only columns that it is sorted by.
+    /// Some if the rows are sorted by all of their columns.
     key_columns: Option<KeyColumns>,
     fetch: Option<usize>,
-    /// Bytes that a row takes besides its batch and the copies of its key columns.
+    /// Bytes per row in addition to its batch and the copies of its key columns.
     per_row: usize,
     batch_size: usize,
     spill: SpillManager,
     metrics: Metrics,
 }
 
-/// Sorted rows, of which batches are made for a window at a time.
+/// Sorted rows, whose batches are made for one window at a time.
 struct Output {
     shared: Arc<Shared>,
     rows: Arc<Freed>,
     /// The next window, which is made while the last one is read.
     next: Option<SpawnedTask<Result<Vec<RecordBatch>>>>,
-    /// The rows that are in batches, or are about to be.
+    /// The number of rows whose batches are made, or being made.
     collected: usize,
     window: usize,
 }
 
-/// Sorted rows that are freed on another thread: a query does not wait until all memory is given
-/// back.
+/// Sorted rows that are freed on another thread, so that a query does not wait for it.
 struct Freed {
     /// Some until it is dropped.
     rows: Option<Sorted>,
-    /// For two windows.
+    /// The reservation for two windows.
     _memory: MemoryReservation,
 }
 
@@ -138,7 +137,7 @@ impl Sorting {
         while let Some(batch) = input.next().await {
             self.insert(batch?).await?;
         }
-        // What it holds is free before the sort begins.
+        // Frees the memory of the input before the sort begins.
         drop(input);
         if !self.spilled.is_empty() {
             return self.merge().await;
@@ -148,7 +147,7 @@ impl Sorting {
             return Ok(Box::pin(EmptyRecordBatchStream::new(shared.schema.clone())));
         }
         let rows = self.sort().await?;
-        // More than that is not needed, but makes fewer and larger steps.
+        // A larger reservation is not necessary, but makes fewer and larger windows.
         if self.output.size() < WINDOW {
             let _ = self.output.try_resize(WINDOW);
         }
@@ -197,13 +196,13 @@ impl Sorting {
         Ok(())
     }
 
-    /// Sorts what is buffered.
+    /// Sorts the buffered rows.
     async fn sort(&mut self) -> Result<Sorted> {
         let buffer = self.buffer.take();
         let shared = self.shared.clone();
         let turn = shared.pool.turn().await;
-        // (The thread owns the memory and its reservation: if the query is cancelled meanwhile,
-        // both are there until it ends.)
+        // The thread owns the memory and its reservation: if the query is cancelled, both last
+        // until the thread ends.
         let sorted = SpawnedTask::spawn_blocking(move || {
             let _turn = turn;
             shared.sort(buffer)
@@ -211,7 +210,7 @@ impl Sorting {
         joined(sorted).await
     }
 
-    /// Sorts what is buffered, and writes it to a file.
+    /// Sorts the buffered rows, and writes them to a file.
     async fn spill_run(&mut self) -> Result<()> {
         let rows = self.sort().await?;
         let shared = self.shared.clone();
@@ -248,7 +247,7 @@ impl Sorting {
             .with_metrics(shared.metrics.baseline.clone())
             .with_batch_size(shared.batch_size)
             .with_fetch(shared.fetch)
-            // Of equal rows, those of the earlier run first.
+            // Of equal rows, those of the earlier run come first.
             .with_round_robin_tie_breaker(false)
             .with_reservation(self.output)
             .build()
@@ -256,8 +255,8 @@ impl Sorting {
 }
 
 impl Shared {
-    /// The bytes of a batch, and all bytes that it needs: its own, the copies of its key columns,
-    /// the keys and the indices.
+    /// The bytes of a batch itself, and its total with the copies of its key columns, the keys and
+    /// the indices.
     fn bytes(&self, buffer: &mut Buffer, batch: &RecordBatch) -> (usize, usize) {
         let own = buffer.memory.count_batch(batch);
         let mut copies = 0;
@@ -268,14 +267,14 @@ impl Shared {
             let column = column.and_then(|column| batch.columns().get(column.index()));
             copies += match column.map(|column| column.to_data().get_slice_memory_size()) {
                 Some(Ok(bytes)) => bytes,
-                // A computed key: as large as most are.
+                // The size of a computed key is unknown: most values take up to 16 bytes.
                 _ => 16 * batch.num_rows(),
             };
         }
         (own, own + copies + self.per_row * batch.num_rows())
     }
 
-    /// The rows of a window, so that they take about these bytes.
+    /// The number of rows of a window that takes about this many bytes.
     fn window(&self, rows: &Sorted, bytes: usize) -> usize {
         let batches = (bytes / rows.bytes_per_row() / self.batch_size)
             .clamp(1, 4 * rayon::current_num_threads());
@@ -296,14 +295,14 @@ impl Shared {
         self.sort_indexed(buffer)
     }
 
-    /// Sorts rows that have only columns that they are sorted by, and frees what they were encoded
-    /// from. None if keys would take too many bits.
+    /// Sorts rows that are sorted by all of their columns, and frees their batches once they are
+    /// encoded. None if the keys would be too wide.
     fn sort_narrow(&self, columns: &KeyColumns, buffer: &mut Buffer) -> Result<Option<NarrowRows>> {
         let begin = Instant::now();
         let columns_of = |batch| columns.of_batch(batch, &self.expr);
         let batches: Vec<Vec<SortColumn>> = buffer.batches.iter().map(columns_of).collect();
         let encoded = NarrowRows::encode(&batches);
-        // It takes time, too, to find that the keys would be too wide.
+        // Counts also if the keys turn out to be too wide.
         self.metrics.encode_time.add_elapsed(begin);
         let Some(mut rows) = encoded.map_err(not_sorted)? else {
             return Ok(None);
@@ -349,7 +348,7 @@ impl Shared {
         sorted.map_err(not_sorted)
     }
 
-    /// The columns to sort by, each in one piece.
+    /// The columns to sort by, each as one array.
     fn columns(&self, batches: &[RecordBatch]) -> Result<Vec<SortColumn>> {
         let column = |key: &datafusion_physical_expr::PhysicalSortExpr| {
             let parts: Vec<ArrayRef> = (batches.par_iter())
@@ -394,8 +393,10 @@ impl Output {
         Box::pin(RecordBatchStreamAdapter::new(schema, windows.try_flatten()))
     }
 
-    /// Begins to make the batches of the next window, if rows are left. (On a thread that it gives
-    /// back, be the rows read or not: of tokio's, there is a limited number.)
+    /// Begins to make the batches of the next window, if rows are left.
+    ///
+    /// The task ends even if its batches are never read, since tokio has a limited number of
+    /// threads.
     fn begin(&mut self) {
         let (freed, shared) = (self.rows.clone(), self.shared.clone());
         let Some(rows) = &self.rows.rows else {
@@ -426,14 +427,14 @@ fn drop_elsewhere<T: Send + 'static>(value: T) {
     let _ = std::thread::Builder::new().spawn(move || drop(value));
 }
 
-/// The bytes that a row takes in indices and keys: in each column up to its most bits, in words of
+/// The most bytes that a row takes in indices and keys: the most bits of each column, in words of
 /// 64.
 fn bytes_per_row(expr: &LexOrdering, schema: &Schema) -> Result<usize> {
     let mut bytes = PER_ROW;
     for key in expr {
         let data_type = key.expr.data_type(schema)?;
         bytes += 8 * most_bits(&data_type).div_ceil(64) as usize;
-        // Before they are keys, they are differences of 128 bits.
+        // They are first converted to differences of 128 bits.
         if matches!(data_type, DataType::Decimal256(..)) {
             bytes += 16;
         }
@@ -441,7 +442,8 @@ fn bytes_per_row(expr: &LexOrdering, schema: &Schema) -> Result<usize> {
     Ok(bytes)
 }
 
-/// One array of all values. If they are too many for the type, it is of a [`widened`] type.
+/// Concatenates arrays. If the values are too many for their type, the result has a [`widened`]
+/// type.
 fn joined_arrays(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     match concat_or_one(parts, data_type) {
         // Strings of more than 2 GiB, or more values of a dictionary than its keys can number.
@@ -456,7 +458,7 @@ fn joined_arrays(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, A
     }
 }
 
-/// The type of the same values in the same order that holds any number of them.
+/// A type for the same values in the same order, of which an array can hold any number.
 fn widened(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Utf8 => DataType::LargeUtf8,

@@ -265,11 +265,11 @@ fn wrong_usage_says_why() {
         ),
         (
             &["rows.txt", "--by", "k", "-o", "o.parquet"],
-            "the extension is none of",
+            "unknown extension: use .parquet",
         ),
         (
             &["rows.parquet", "--by", "k", "-o", "o.txt"],
-            "the extension is none of",
+            "unknown extension: use .parquet",
         ),
         (
             &["rows.parquet", "--by", "k", "-o", "no/o.parquet"],
@@ -313,7 +313,7 @@ fn wrong_usage_says_why() {
     assert_eq!(left, 4, "temporary files were left");
 }
 
-/// What a terminal would obey is escaped, in messages of every kind.
+/// Characters that a terminal would obey are escaped in messages of every kind.
 #[test]
 fn messages_are_escaped() {
     let hidden = "a\u{1b}[2J\u{202e}";

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const ROWS: usize = 5000;
 const SQL: &str = "SELECT (value * 7919) % 5003 AS k FROM range(5000) ORDER BY k";
 
-/// Whether the environment names a device, so that the default is another one.
+/// Whether the environment sets the default device.
 pub(crate) fn environment_names_one() -> bool {
     std::env::var_os(DEVICE).is_some() || adapter_required()
 }
@@ -73,7 +73,7 @@ async fn an_unknown_device_is_an_error_that_lists_all() {
         best()
     );
     assert!(error.contains(&listed), "{error}");
-    // Where nothing is sorted, it does not matter.
+    // Without a sort, the device is not needed.
     run(&session, "SELECT 1").await.expect("a result");
 }
 

@@ -89,7 +89,7 @@ fn a_signal_leaves_nothing() {
         assert_eq!(ended.status.code(), Some(code), "{}", stderr(&ended));
         assert_eq!(names(&directory), ["keep.csv", "tmp"], "{signal}");
     }
-    // As nohup has it.
+    // With SIGHUP ignored, as by nohup.
     let ended = interrupted(&directory, "-HUP", "trap '' HUP; exec");
     assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
     assert_eq!(names(&directory), ["keep.csv", "out.csv", "tmp"]);
@@ -138,12 +138,12 @@ fn messages_are_one_line() {
         let ended = command(&directory, &["sort", "rag.csv", "--by", "b", "-o", output]);
         is_one_line(
             &ended,
-            "rag.csv, row 2: the row has 3 cells, and the header 2",
+            "rag.csv, row 2: the row has 3 cells, but the header has 2",
         );
     }
     std::fs::write(directory.path().join("nl.csv"), "\n").expect("a file");
     let ended = command(&directory, &["sort", "nl.csv", "--by", "a", "-o", "o.csv"]);
-    is_one_line(&ended, "no column \"a\": there are none");
+    is_one_line(&ended, "no column \"a\": the input has no columns");
     assert_eq!(names(&directory), ["keep.csv", "nl.csv", "rag.csv", "tmp"]);
 }
 

@@ -1,4 +1,4 @@
-//! What `EXPLAIN` shows.
+//! The output of `EXPLAIN`.
 
 use crate::devices::environment_names_one;
 use crate::{always, run, session};

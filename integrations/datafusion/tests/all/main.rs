@@ -18,7 +18,7 @@ use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 
-/// Options with which every sort is done on the adapter, be it a software one.
+/// Options that do every sort on the adapter, even on a software one.
 fn always() -> BcfsortOptions {
     on("gpu")
 }

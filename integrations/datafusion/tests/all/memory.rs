@@ -28,8 +28,8 @@ fn wide(rows: usize) -> String {
     )
 }
 
-/// What a result is, without holding it: whether it is in order by `k`, the number of its rows, and
-/// the sum of their hashes.
+/// Summarises a result without holding it: whether it is in order by `k`, the number of its rows,
+/// and the sum of their hashes.
 async fn digest(session: &SessionContext, sql: &str) -> Result<(bool, u64, u64)> {
     let plan = session.sql(sql).await?.create_physical_plan().await?;
     let mut stream = execute_stream(plan, session.task_ctx())?;
@@ -163,7 +163,7 @@ async fn cancelled() {
         .with_disk_manager_builder(disk);
     let session = session_in(SessionConfig::new(), always(), runtime);
     let pool = session.runtime_env().memory_pool.clone();
-    // While it reads, while it sorts and spills, and while its result is read.
+    // Cancels while it reads, while it sorts and spills, and while its result is read.
     for after in [1, 20, 200] {
         let plan = session.sql(&wide(4 << 20)).await.expect("a query");
         let plan = plan.create_physical_plan().await.expect("a plan");
@@ -222,7 +222,7 @@ async fn lost_device() {
     assert_eq!(metric(&plan, "fallbacks"), 1);
     assert_eq!(metric(&plan, "cpu_keys"), 100_003);
 
-    // From now on, no plan counts on it.
+    // Later plans do not use the device.
     let (batches, plan) = run(&session, SQL)
         .await
         .expect("a result without the device");
@@ -251,7 +251,7 @@ async fn lost_device_fails_on_request() {
     let set = |on_error| format!("SET bcfsort.on_error = {on_error}");
     run(&session, &set("cpu")).await.expect("an option");
     run(&session, SQL).await.expect("a result of the CPU");
-    // It is known now that the device is lost.
+    // The loss of the device is known now.
     run(&session, &set("fail")).await.expect("an option");
     let error = run(&session, SQL).await.expect_err("a lost device");
     assert!(error.to_string().contains("lost"), "{error}");

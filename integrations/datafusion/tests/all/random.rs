@@ -103,7 +103,7 @@ fn column(kind: usize, values: &[Option<i64>]) -> ArrayRef {
         21 => Arc::new(IntervalMonthDayNanoArray::from_iter(ints().map(|v| {
             v.map(|v| IntervalMonthDayNano::new(v as i32 % 3, (v >> 2) as i32 % 3, v))
         }))),
-        // Of more than 128 bits together, if the numbers are large.
+        // Decimals whose range takes more than 128 bits, if the numbers are large.
         22 => Arc::new(
             Decimal256Array::from_iter(
                 ints()
@@ -117,7 +117,7 @@ fn column(kind: usize, values: &[Option<i64>]) -> ArrayRef {
             let values = column(6, &[0, 1, 2, 3, 4, 5, 6, 7, 8].map(Some));
             Arc::new(DictionaryArray::new(keys, values))
         }
-        // A struct in a struct. Either may be null where its fields are not.
+        // A nested struct. Each struct may be null where its fields are not.
         24 => {
             let halves: Vec<Option<i64>> = ints().map(|v| v.map(|v| v / 2)).collect();
             let thirds: Vec<Option<i64>> = ints().map(|v| v.map(|v| v % 3)).collect();
@@ -129,7 +129,7 @@ fn column(kind: usize, values: &[Option<i64>]) -> ArrayRef {
     }
 }
 
-/// Structs of these fields. If numbers are null, some structs are, but not the same ones.
+/// Makes structs of these fields. If some numbers are null, so are some structs, in other rows.
 fn structs(fields: &[ArrayRef], values: &[Option<i64>]) -> ArrayRef {
     let nulls = values.iter().any(Option::is_none).then(|| {
         let valid = values.iter().map(|value| value.is_none_or(|v| v % 4 != 0));
@@ -156,7 +156,7 @@ struct Case {
     single_run: bool,
     max_run_rows: usize,
     batch_size: usize,
-    /// Only columns that are sorted by are selected, of types that are decoded from keys.
+    /// Whether only columns are selected that are sorted by and can be decoded from keys.
     narrow: bool,
 }
 
@@ -429,7 +429,7 @@ async fn dictionaries_overflow() {
     assert_eq!(words, wanted);
 }
 
-/// Columns that are no keys may be of any type.
+/// Columns that are not sorted by may be of any type.
 #[tokio::test]
 async fn nested_payload() {
     let lists = (0..1000).map(|i| Some(vec![Some(i), None]));
@@ -519,7 +519,7 @@ async fn windows() {
         let config = SessionConfig::new().with_target_partitions(partitions);
         let ours = session(config.clone(), always());
         let (got, plan) = run(&ours, &ordered).await.expect("our result");
-        // Those of both windows, at least: that of the result may follow from them.
+        // At least the sorts of both windows: the result may need no sort of its own.
         assert!(
             metric(&plan, "gpu_keys") >= 80_000,
             "{partitions} partitions"

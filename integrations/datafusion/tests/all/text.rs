@@ -148,7 +148,7 @@ fn inputs_are_matched_by_name() {
         let files: [(&str, &[u8]); 2] = [("1.csv", b"a,b\n1,2\n"), ("2.csv", b"a,c\n1,2\n")];
         let error = sort_files(&files, &["1.csv", "2.csv", "--by", "a"], output).expect_err("c");
         assert!(
-            error.contains("2.csv lacks \"b\", and has \"c\" besides"),
+            error.contains("2.csv lacks \"b\", and also has \"c\""),
             "{error}"
         );
     }
@@ -163,11 +163,21 @@ fn wrong_cells_are_refused_in_one_line() {
             "k:num",
             "x.csv, row 3: 'x' in column \"k\"",
         ),
-        ("o.csv", b"k\n1\n", "k:date", "is no date"),
-        ("o.csv", b"k\n\"1\n", "k", "a quoted cell has no end"),
+        ("o.csv", b"k\n1\n", "k:date", "is not a date"),
+        (
+            "o.csv",
+            b"k\n\"1\n",
+            "k",
+            "a quoted cell has no closing quote",
+        ),
         ("o.csv", b"", "k", "no header"),
         ("o.csv", b"a\x1b[31m\x07\n1\n", "k", "u{1b}"),
-        ("o.tsv", b"k\n\"a\tb\"\n", "k", "the output no quotes"),
+        (
+            "o.tsv",
+            b"k\n\"a\tb\"\n",
+            "k",
+            "but the output has no quotes",
+        ),
     ];
     for (output, bytes, by, message) in cases {
         let error =

@@ -50,7 +50,7 @@ Environment:
   WGPU_BCFSORT_REQUIRE_ADAPTER=1      fail without a GPU, instead of sorting on the CPU
   RUST_LOG=bcfsort_datafusion=debug   tell why a sort stays on the CPU";
 
-/// Exit codes of errors: one of a statement, and one of a sort.
+/// The exit codes after an error: in a statement, and in a sort.
 const STATEMENT: u8 = 1;
 const SORT: u8 = 2;
 
@@ -79,7 +79,7 @@ fn runtime() -> Result<Runtime> {
         builder.worker_threads(cores.min(most).max(1));
     }
     let runtime = builder.enable_all().build();
-    runtime.context("threads cannot be started")
+    runtime.context("cannot start threads")
 }
 
 /// The first bytes of a cell, for a message.

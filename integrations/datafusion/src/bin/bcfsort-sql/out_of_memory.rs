@@ -1,4 +1,4 @@
-//! What the command does if it gets no memory: it says so, and ends with exit code 2.
+//! Ends the command with a message and exit code 2 when it runs out of memory.
 
 use bcfsort_datafusion::commands::{exit_without_memory, in_one_line, tell};
 use mimalloc::MiMalloc;
@@ -8,20 +8,20 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Address space without which the command does not begin: where threads find none when they
-/// start, the standard library and that of C abort the process.
+/// The least free address space that the command begins with. If a thread finds none when it
+/// starts, the standard library or the C library aborts the process.
 const LEAST: u64 = 32 << 20;
 
 /// Address space for each thread of the runtime.
 const THREAD: u64 = 16 << 20;
 
-/// Mimalloc. Where it has no memory, the process ends with a message and exit code 2, and no
-/// temporary file is left. (The standard library would abort it.)
+/// Mimalloc, with an orderly end when it runs out of memory: the process removes its temporary
+/// files, prints a message and exits with code 2. The standard library would abort it.
 pub(crate) struct OrExit;
 
-// SAFETY: each call is passed to mimalloc with the caller's arguments, and what it returns is
-// returned. Where that is null, memory of the reserve is, for the thread that ends the process, and
-// nothing for others. The reserve's memory is never given to mimalloc.
+// SAFETY: each call passes the caller's arguments to mimalloc, and returns its result. If that is
+// null, the thread that ends the process gets memory of the reserve, and for other threads the call
+// does not return. The reserve's memory is never passed to mimalloc.
 #[expect(unsafe_code)]
 unsafe impl GlobalAlloc for OrExit {
     #[inline]
@@ -39,7 +39,7 @@ unsafe impl GlobalAlloc for OrExit {
         // SAFETY: the caller keeps to the contract, which is the same.
         let memory = unsafe { MiMalloc.alloc_zeroed(layout) };
         if memory.is_null() {
-            // It is zero, and handed out once only.
+            // The reserve is zero, and each byte is handed out once only.
             return RESERVE.take(layout);
         }
         memory
@@ -71,7 +71,7 @@ unsafe impl GlobalAlloc for OrExit {
     }
 }
 
-/// Memory for what is left to do when there is no more: to remove files.
+/// Memory to remove files with when there is no other left.
 struct Reserve {
     bytes: UnsafeCell<[u8; Self::SIZE]>,
     used: AtomicUsize,
@@ -99,7 +99,7 @@ impl Reserve {
         (begin..begin + Self::SIZE).contains(&(memory as usize))
     }
 
-    /// Memory for the thread that ends the process. For another one, it ends the process.
+    /// Memory for the thread that ends the process. On any other thread, the call ends the process.
     #[cold]
     fn take(&self, layout: Layout) -> *mut u8 {
         if !ENDS.get() {
@@ -131,15 +131,16 @@ fn exit(size: usize) -> ! {
     let mut rest = &mut text[..];
     let _ = writeln!(
         rest,
-        "error: out of memory: cannot allocate {size} bytes; limits (ulimit -v, -d) count, and \
-         --memory-limit makes a sort take less"
+        "error: out of memory: cannot allocate {size} bytes: raise the limits (ulimit -v, -d), \
+         or set a lower --memory-limit"
     );
     let left = rest.len();
     let length = text.len() - left;
     end(&text[..length])
 }
 
-/// Ends the process with a message. If another thread does already, that is the only message.
+/// Ends the process with a message. If another thread is doing that already, only its message is
+/// printed.
 fn end(message: &[u8]) -> ! {
     static IS_ENDING: AtomicBool = AtomicBool::new(false);
     if IS_ENDING.swap(true, Ordering::Relaxed) {
@@ -150,10 +151,10 @@ fn end(message: &[u8]) -> ! {
     exit_without_memory(2)
 }
 
-/// Gives panics one line each, without a backtrace. Those of libraries that get no thread or no
-/// memory end the process; others may be caught, as those of the GPU's driver are.
+/// Prints each panic as one line, without a backtrace. A panic for lack of threads or memory ends
+/// the process. Others may be caught, as those of the GPU's driver are.
 pub(crate) fn shorten_panics() {
-    // Of ENOMEM and EAGAIN, as they are shown and as they are debugged.
+    // ENOMEM and EAGAIN, as `Display` and as `Debug` write them.
     const SIGNS: [&str; 5] = [
         "os error 12",
         "os error 11",
@@ -184,8 +185,8 @@ pub(crate) fn threads() -> anyhow::Result<Option<usize>> {
     };
     anyhow::ensure!(
         free >= LEAST,
-        "out of memory: {free} bytes are left of the address space, and {LEAST} is the least that \
-         this command needs (ulimit -v)"
+        "out of memory: {free} bytes of address space are free, but this command needs {LEAST}: \
+         raise the limit (ulimit -v)"
     );
     Ok(Some((free / THREAD) as usize))
 }

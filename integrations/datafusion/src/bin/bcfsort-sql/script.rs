@@ -21,7 +21,7 @@ pub(crate) async fn run_file(
     done.with_context(|| path.display().to_string())
 }
 
-/// Runs statements as they come.
+/// Runs statements as they are read.
 pub(crate) async fn run(
     session: &SessionContext,
     mut lines: impl BufRead,
@@ -67,13 +67,13 @@ async fn execute(
 ) -> Result<bool> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let Ok(parsed) = words.join(" ").parse::<Command>() else {
-        bail!("\\{command} is no command: \\? lists all");
+        bail!("unknown command \\{command}: \\? lists all");
     };
     match parsed {
         Command::Quit => return Ok(false),
         Command::OutputFormat(Some(format)) => match format.parse::<OutputFormat>() {
             Ok(format) => format.execute(options)?,
-            Err(()) => bail!("\\{command} is no command: \\? lists all"),
+            Err(()) => bail!("unknown command \\{command}: \\? lists all"),
         },
         Command::OutputFormat(None) => print(&format!("Output format is {:?}.\n", options.format))?,
         Command::Include(Some(file)) => {
@@ -89,7 +89,7 @@ async fn execute(
 struct Splitter {
     statement: String,
     inside: Inside,
-    /// What the last character may begin or end together with the next one.
+    /// The previous character, unless it belongs to a pair already.
     last: Option<char>,
 }
 
@@ -99,7 +99,7 @@ enum Inside {
     Statement,
     Quotes(char),
     LineComment,
-    /// How many are open, one in another.
+    /// The number of nested comments that are open.
     BlockComment(usize),
 }
 
@@ -114,7 +114,7 @@ impl Splitter {
         let mut done = Vec::new();
         for character in text.chars() {
             let last = self.last.replace(character);
-            // Two characters that mean something together are not part of another pair.
+            // A character that belongs to a pair is not part of another one.
             let mut pair = |inside| {
                 self.last = None;
                 inside

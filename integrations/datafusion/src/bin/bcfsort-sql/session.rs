@@ -1,4 +1,4 @@
-//! The session of both commands.
+//! The session of the shell and of `sort`.
 
 use anyhow::{Context, Result};
 use bcfsort_datafusion::commands::{DeviceArgument, Private};
@@ -14,16 +14,16 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How many of those who use the most memory an error lists.
+/// The number of largest consumers of memory that an error lists.
 const CONSUMERS: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 
-/// What queries may use.
+/// The device, memory and disk that queries may use.
 #[derive(Args)]
 pub(crate) struct Resources {
     #[command(flatten)]
     device: DeviceArgument,
 
-    /// Memory for queries, such as 4G: what does not fit is sorted in runs on disk. Default: no limit
+    /// Memory for queries, such as 4G: larger sorts use runs on disk [default: no limit]
     #[arg(short, long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<usize>,
 
@@ -38,11 +38,11 @@ pub(crate) struct Resources {
 
 fn size(text: &str) -> Result<usize, String> {
     SessionContext::parse_capacity_limit("limit", &text.to_uppercase())
-        .map_err(|_| "a number with K, M or G, such as 4G".to_owned())
+        .map_err(|_| "expected a number with K, M or G, such as 4G".to_owned())
 }
 
 impl Resources {
-    /// Makes a directory for the runs of a sort, which goes with the command however it ends.
+    /// Makes a directory for the runs of a sort, which is removed however the command ends.
     pub(crate) fn private_runs(&mut self) -> Result<Private> {
         let inside = self.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
         std::fs::metadata(&inside).with_context(|| format!("--temp-dir {}", inside.display()))?;

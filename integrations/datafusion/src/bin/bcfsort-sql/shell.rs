@@ -1,4 +1,4 @@
-//! The shell: DataFusion's, in a session of ours.
+//! DataFusion's shell, in a session that sorts on the GPU.
 
 use crate::script;
 use crate::session::Resources;
@@ -29,8 +29,8 @@ pub(crate) struct Arguments {
 
     /// Run the statements of these files, and exit
     ///
-    /// The first statement that fails ends the run with exit code 1. So it does with -c, and where
-    /// statements come from a pipe; a terminal goes on.
+    /// The first statement that fails ends the run with exit code 1, as it does with -c and with
+    /// statements from a pipe. In a terminal, the shell goes on.
     #[arg(short, long, value_name = "FILE", num_args = 1..)]
     file: Vec<PathBuf>,
 
@@ -55,8 +55,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Runs the statements. If nobody reads the results any more, as in `| head`, that is the end
-    /// and no error.
+    /// Runs the statements. A closed pipe, as by `| head`, ends the run without an error.
     pub(crate) async fn run(self) -> Result<()> {
         let done = self.run_all().await;
         done.or_else(|error| {
@@ -110,7 +109,7 @@ impl Arguments {
         }
         ensure!(
             self.command.iter().all(|sql| !sql.trim().is_empty()),
-            "an empty statement"
+            "-c: a statement is empty"
         );
         Ok(exec::exec_from_commands(&session, self.command, &options).await?)
     }
@@ -127,7 +126,7 @@ impl Arguments {
         let config = SessionConfig::from(options).with_information_schema(true);
         let reads_stdin = is_shell || self.file.iter().any(|file| file == Path::new("/dev/stdin"));
         Ok(if reads_stdin {
-            // What is read from there cannot be a table, too.
+            // A statement must not read stdin as a table, too.
             config.with_extension(Arc::new(StdinCarriesCommands))
         } else {
             config
@@ -135,12 +134,12 @@ impl Arguments {
     }
 }
 
-/// True for an error of writing to stdout, which is the only pipe that a shell writes to.
+/// Whether the error is a closed stdout, the only pipe that a shell writes to.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let closed = io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| {
         let is_of_csv = |error: &ArrowError| match error {
-            // It has the text only.
+            // The variant holds only the text of the I/O error.
             ArrowError::CsvError(text) => text.ends_with("(os error 32)"),
             _ => false,
         };

@@ -12,19 +12,20 @@ const HUGE: u8 = 0xfe;
 /// The first byte, and the only one, of infinity.
 const INFINITY: u8 = 0xff;
 
-/// The exponents that the first byte has room for.
+/// The least and the greatest exponent that fit in the first byte.
 const LEAST: i64 = -60;
 const MOST: i64 = 63;
 
-/// The most digits of an exponent: a sum with the number of digits has 64 bits.
+/// The most digits of an exponent, so that its sum with the number of digits fits in 64 bits.
 const EXPONENT_DIGITS: usize = 18;
 
-/// Appends the key of a decimal number: a sign, digits with a point, and an exponent, all but one
-/// digit optional. Returns false if the text is none.
+/// Appends the key of a decimal number. Returns false if the text is not a number.
 ///
-/// The number is 0.DIGITS times a power of 10. The key is a byte for the sign and the exponent, two
-/// digits in each further byte, plus 1, and a zero. All bytes of a negative number are
-/// complemented.
+/// A number has an optional sign, at least one digit, an optional point and an optional exponent.
+///
+/// The number is 0.DIGITS times a power of 10. The key is one byte for the sign and the exponent,
+/// one byte for each two digits (their value plus 1), and a zero. The bytes of a negative number
+/// are complemented.
 pub(crate) fn push_number(text: &[u8], key: &mut Vec<u8>) -> bool {
     let (negative, text) = signed(text);
     let start = key.len();
@@ -63,7 +64,7 @@ fn push_exponent(exponent: i64, key: &mut Vec<u8>) {
     key.extend_from_slice(&(exponent.cast_unsigned() ^ (1 << 63)).to_be_bytes());
 }
 
-/// The digits, neither the first nor the last of them a zero, and the exponent.
+/// The digits without leading and trailing zeros, and the exponent.
 fn parse(text: &[u8]) -> Option<(Vec<u8>, i64)> {
     let (whole, rest) = split_digits(text);
     let (fraction, rest) = match rest {

@@ -53,7 +53,7 @@ impl Inputs {
             files.extend(list(session, &url).await?);
             ensure!(
                 files.len() > before,
-                "{}: there are no files of a known format",
+                "{}: no Parquet, Arrow, CSV or TSV files",
                 path.display()
             );
         }
@@ -64,7 +64,7 @@ impl Inputs {
             .find(|other| *other != extension)
         {
             bail!(
-                "the inputs have several extensions, {extension} and {other}: sort each for itself"
+                "the inputs have several extensions, {extension} and {other}: sort them separately"
             );
         }
         Ok(Self {
@@ -74,7 +74,7 @@ impl Inputs {
         })
     }
 
-    /// The URLs of the files: no character in them is a pattern.
+    /// The URLs of the files, in which no character is taken for a pattern.
     pub(super) fn urls(&self) -> Result<Vec<String>> {
         let url = |file: &PathBuf| {
             ensure!(
@@ -87,7 +87,7 @@ impl Inputs {
         self.files.iter().map(url).collect()
     }
 
-    /// What to say if reading fails, where it is not known which file it was.
+    /// The message if a file cannot be read, and it is not known which.
     pub(super) fn cannot_read(&self) -> String {
         const FEW: usize = 3;
         let few: Vec<String> = (self.files.iter().take(FEW))
@@ -99,7 +99,7 @@ impl Inputs {
 
     /// The columns of all files, with the metadata of the first one.
     ///
-    /// Fails if they differ in their names or types. The order may be another.
+    /// Fails if the files differ in the names or types of columns. The order may differ.
     pub(super) fn schema(&self) -> Result<Schema> {
         let first = schema_of(&self.files[0], self.format)?;
         let mut fields: Vec<Arc<Field>> = first.fields().to_vec();
@@ -165,7 +165,7 @@ fn schema_of(path: &Path, format: Format) -> Result<Schema> {
             let file = File::open(path).with_context(|| cannot_read(path))?;
             let schema = match FileReader::try_new(BufReader::new(file), None) {
                 Ok(reader) => reader.schema(),
-                // The other form of the format, a stream.
+                // The file may be in Arrow's stream format.
                 Err(error) => File::open(path)
                     .ok()
                     .and_then(|file| StreamReader::try_new(file, None).ok())

@@ -1,8 +1,8 @@
-//! The columns to sort by, as the command line has them.
+//! The columns to sort by, as given on the command line.
 
 use anyhow::{Result, bail};
 
-/// How the cells of a column compare, whatever they look like.
+/// How the cells of a column compare, if the command line says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// By bytes.
@@ -42,9 +42,9 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The column and its type, in a table that has columns of these names.
+    /// Finds the column among these names, and how its cells compare.
     ///
-    /// A column may be called `a:num`: then that is its name, and no type.
+    /// If a column is named `a:num`, then `:num` is part of the name.
     pub(super) fn find(&self, names: &[impl AsRef<str>]) -> Result<(usize, Option<Kind>)> {
         let places = |name: &str| {
             let all = names.iter().enumerate();
@@ -58,7 +58,10 @@ impl Key {
         }
         match places(&self.name) {
             (Some(index), false) => Ok((index, self.kind)),
-            (Some(_), true) => bail!("there are several columns {:?}", self.name),
+            (Some(_), true) => bail!(
+                "several columns are named {:?}: rename all but one",
+                self.name
+            ),
             (None, _) => {
                 if names.iter().any(|name| name.as_ref().contains('\0')) {
                     bail!(
@@ -68,7 +71,7 @@ impl Key {
                     );
                 }
                 if names.is_empty() {
-                    bail!("no column {:?}: there are none", self.name);
+                    bail!("no column {:?}: the input has no columns", self.name);
                 }
                 bail!("no column {:?}: there are {}", self.name, listed(names))
             }

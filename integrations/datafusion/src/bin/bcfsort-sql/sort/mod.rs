@@ -82,7 +82,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// What cells of CSV and TSV files may be quoted with, or none [default: csv '"', tsv none]
+    /// Quote of cells in CSV and TSV files: one byte, or none [default: csv '"', tsv none]
     #[arg(long, value_name = "CHAR", value_parser = quote)]
     quote: Option<Quote>,
 
@@ -98,7 +98,7 @@ pub(crate) struct Arguments {
     resources: Resources,
 }
 
-/// What cells are quoted with, if anything.
+/// The byte that cells may be quoted with, if any.
 #[derive(Clone, Copy)]
 struct Quote(Option<u8>);
 
@@ -106,11 +106,11 @@ fn quote(text: &str) -> Result<Quote, String> {
     match text.as_bytes() {
         b"none" => Ok(Quote(None)),
         [quote] if !matches!(quote, b'\n' | b'\r' | b'\t' | b',') => Ok(Quote(Some(*quote))),
-        _ => Err("one byte, or none".to_owned()),
+        _ => Err("expected one byte, or none".to_owned()),
     }
 }
 
-/// Stands for no quote: it is in no UTF-8 text.
+/// Stands for no quote, since no UTF-8 text has this byte.
 const NO_QUOTE: u8 = 0xff;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,13 +130,13 @@ impl Format {
             "csv" => Self::Csv,
             "tsv" => Self::Tsv,
             _ => bail!(
-                "{}: the extension is none of .parquet, .arrow, .csv and .tsv",
+                "{}: unknown extension: use .parquet, .arrow, .csv or .tsv",
                 path.display()
             ),
         })
     }
 
-    /// The dialect of a format of rows.
+    /// The dialect of CSV or TSV. None for other formats.
     fn dialect(self, quote: Option<Quote>) -> Option<Dialect> {
         let (separator, default) = match self {
             Self::Parquet | Self::Arrow => return None,
@@ -155,7 +155,7 @@ impl Arguments {
     pub(crate) async fn run(mut self) -> Result<()> {
         let begin = Instant::now();
         let mut config = SessionConfig::new();
-        // Types and metadata as they are in the files.
+        // Keep types and metadata as they are in the files.
         let parquet = &mut config.options_mut().execution.parquet;
         parquet.schema_force_view_types = false;
         parquet.skip_metadata = false;
@@ -280,7 +280,7 @@ impl Arguments {
         read.with_context(|| inputs.cannot_read())
     }
 
-    /// Reads the cells of CSV or TSV as values of the types that their columns have.
+    /// Reads CSV or TSV as columns of the types that all their cells have.
     async fn read_cells(
         &self,
         session: &SessionContext,
@@ -302,8 +302,8 @@ impl Arguments {
             };
             ensure!(
                 fits,
-                "column {:?} would be {data_type} in {}, and not be compared as :{}: sort to .csv \
-                 first",
+                "column {:?} would be {data_type} in {}, which is not compared as :{}: sort to \
+                 .csv first",
                 names[index],
                 self.output.display(),
                 kind.map_or("str", Kind::name)
@@ -315,8 +315,8 @@ impl Arguments {
             } else if is_string(&data_type) && !is_text {
                 self.note(&format!(
                     "column {:?} is written and compared as text, since not all of its cells are \
-                     64-bit integers, floats or dates of one form; sorted to .csv, it is compared \
-                     by value",
+                     64-bit integers, floats or dates of one form; in a sort to .csv, it is \
+                     compared by value",
                     names[index]
                 ));
             }
@@ -458,14 +458,14 @@ async fn write_rows(
     Ok(count)
 }
 
-/// What a plan that writes a file returns: the number of rows.
+/// The number of written rows, from the result of a plan that writes a file.
 fn rows_written(returned: &[RecordBatch]) -> Option<usize> {
     let counts = returned.first()?.columns().first()?;
     let counts = counts.as_primitive_opt::<UInt64Type>()?;
     counts.iter().flatten().next().map(|count| count as usize)
 }
 
-/// Fails if a cell of a file needed quotes where there are none.
+/// Fails if a cell needed quotes in a file without quotes.
 fn refuse_quotes(path: &Path) -> Result<()> {
     let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
     let mut block = vec![0; 1 << 20];
@@ -483,7 +483,7 @@ fn refuse_quotes(path: &Path) -> Result<()> {
     }
 }
 
-/// The rows that went through nodes of a kind.
+/// The number of rows that nodes of a kind have returned.
 fn rows_of(plan: &Arc<dyn ExecutionPlan>, is_meant: impl Fn(&dyn ExecutionPlan) -> bool) -> usize {
     let mut rows = 0;
     let _ = plan.apply(|node| {
@@ -580,7 +580,7 @@ fn summary(plan: &Arc<dyn ExecutionPlan>, rows: usize, written: usize) -> String
     if written == rows {
         format!("{rows} rows sorted ({place})")
     } else if place == in_order {
-        // Not all rows were read.
+        // Only the first rows were read, so the number of all is unknown.
         format!("{written} rows written ({place})")
     } else {
         format!("{written} of {rows} rows written (sorted {place})")

@@ -1,4 +1,4 @@
-//! Rows and cells of CSV and TSV files, as they are in the file.
+//! Rows and cells of CSV and TSV files, as ranges of the file's bytes.
 
 use anyhow::{Result, bail};
 use memchr::{memchr, memchr2, memchr3};
@@ -8,13 +8,14 @@ use std::ops::Range;
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How many bytes are read at least at a time.
+/// The least number of bytes to read at a time.
 const BLOCK: usize = 1 << 20;
 
 /// The bytes that separate cells and rows.
 ///
-/// A cell that begins with a quote ends with the next single one. Separators and line ends in it
-/// belong to the cell, and two quotes are one. Elsewhere quotes have no meaning.
+/// A cell that begins with a quote ends with the next quote that is not doubled. In between,
+/// separators and line ends belong to the cell, and a doubled quote stands for one. Elsewhere
+/// quotes have no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
     pub(crate) separator: u8,
@@ -25,7 +26,7 @@ pub(crate) struct Dialect {
 }
 
 impl Dialect {
-    /// The end of the row that `bytes` begin with. `None` if it is not in `bytes`: then true if a
+    /// The end of the row that `bytes` begin with. An error if it is not in `bytes`: true if a
     /// quoted cell is open.
     fn row_end(self, bytes: &[u8]) -> Result<usize, bool> {
         let Some(quote) = self.quote else {
@@ -65,7 +66,7 @@ impl Dialect {
         }
     }
 
-    /// The cells of a row: none of a blank line.
+    /// The cells of a row. A blank line has none.
     pub(crate) fn cells(self, row: &[u8]) -> impl Iterator<Item = Range<usize>> {
         let row = self.content(row);
         let mut next = (!row.is_empty()).then_some(0);
@@ -91,7 +92,7 @@ impl Dialect {
         }
     }
 
-    /// What a cell holds.
+    /// The content of a cell, without its quotes.
     pub(crate) fn unquoted<'a>(self, cell: &'a [u8]) -> Cow<'a, [u8]> {
         let Some(quote) = self.quote.filter(|quote| cell.first() == Some(quote)) else {
             return Cow::Borrowed(cell);
@@ -111,7 +112,8 @@ impl Dialect {
         Cow::Owned(content)
     }
 
-    /// Appends a cell that holds `content`. Returns false if it needs quotes and there are none.
+    /// Appends a cell that holds `content`. Returns false if it needs quotes and the dialect has
+    /// none.
     pub(crate) fn push_cell(self, content: &[u8], out: &mut Vec<u8>) -> bool {
         let needs_quotes = memchr3(self.separator, b'\n', b'\r', content).is_some()
             || self.quote.is_some() && content.first().copied() == self.quote;
@@ -199,7 +201,7 @@ impl<R: Read> RowReader<R> {
                     self.fill()?;
                     continue;
                 }
-                Err(true) => bail!("row {}: a quoted cell has no end", self.rows + 1),
+                Err(true) => bail!("row {}: a quoted cell has no closing quote", self.rows + 1),
                 Err(false) if rest.is_empty() => return Ok(None),
                 Err(false) => rest.len(),
             };
@@ -210,7 +212,7 @@ impl<R: Read> RowReader<R> {
         }
     }
 
-    /// Reads at least as many bytes as there are, so that long rows take linear time.
+    /// Reads at least as many bytes as the buffer holds, so that long rows take linear time.
     fn fill(&mut self) -> Result<()> {
         self.buffer.drain(..self.start);
         self.start = 0;

@@ -1,8 +1,7 @@
 //! Tables of CSV and TSV files whose rows are moved, and not rewritten.
 //!
-//! The session sorts batches of keys, each with the bytes of its row. So sorts of files are those
-//! of queries, with their limits of memory and their runs on disk, and no cell is parsed but for
-//! its place in the order.
+//! The session sorts batches of keys, each with the bytes of its row. So a sort of files has the
+//! memory limit and the runs on disk of a query. Only the cells to sort by are parsed.
 
 use super::decimal::push_number;
 use super::key::{Key, Kind, listed};
@@ -39,7 +38,7 @@ pub(super) const ROW: &str = "row";
 const BATCH_ROWS: u64 = 8192;
 const BATCH_BYTES: usize = 1 << 20;
 
-/// What numbers and dates that are missing are written as, besides nothing.
+/// Cells that stand for a missing number or date, as an empty cell does.
 const MISSING: [&[u8]; 5] = [b"NA", b"N/A", b"null", b"None", b"NaN"];
 
 /// How the cells of a column compare.
@@ -75,11 +74,11 @@ struct Column {
 #[derive(Debug)]
 struct Source {
     path: PathBuf,
-    /// Where the cells of the first file's columns are, if not in the same place.
+    /// The positions of the first file's columns in this file, if they differ.
     places: Option<Vec<usize>>,
-    /// Where the cells of the keys are.
+    /// The positions of the columns to sort by.
     keys: Vec<usize>,
-    /// What ends the last row if nothing does.
+    /// The line end for a last row that has none.
     line_end: &'static [u8],
 }
 
@@ -93,7 +92,7 @@ pub(super) struct Table {
     columns: Vec<Column>,
     sources: Vec<Source>,
     schema: SchemaRef,
-    /// What a user should know of the order.
+    /// Notes to the user on how columns are compared.
     pub(super) notes: Vec<String>,
     read: AtomicUsize,
 }
@@ -145,13 +144,13 @@ fn open(path: &Path, dialect: Dialect) -> Result<RowReader<File>> {
     let file = File::open(path).with_context(|| in_file(path))?;
     ensure!(
         file.metadata().with_context(|| in_file(path))?.is_file(),
-        "{}: not a regular file: it is read twice, so save it to one first",
+        "{}: not a regular file: the input is read twice, so save it to a file first",
         path.display()
     );
     RowReader::open(file, dialect).with_context(|| in_file(path))
 }
 
-/// Where the columns of `first` are in `other`: `None` if in the same places.
+/// The positions of the columns of `first` in `other`, or `None` if they are the same.
 pub(super) fn places(
     first: (&Path, &[String]),
     other: (&Path, &[String]),
@@ -175,10 +174,10 @@ pub(super) fn places(
         differences.push(format!("lacks {lacks}"));
     }
     if !more.is_empty() {
-        differences.push(format!("has {more} besides"));
+        differences.push(format!("also has {more}"));
     }
     if differences.is_empty() && (ours.len() != first.1.len() || theirs.len() != other.1.len()) {
-        differences.push("names columns twice, in another order".to_owned());
+        differences.push("has repeated names, in another order".to_owned());
     }
     ensure!(
         differences.is_empty(),
@@ -191,8 +190,8 @@ pub(super) fn places(
 }
 
 impl Table {
-    /// Reads the headers and, to find how their cells compare, the columns to sort by.
-    /// Fails at rows that have more or fewer cells than the header if `all_cells` are asked for.
+    /// Reads the headers, and all cells to sort by, to find how they compare. If `all_cells` is
+    /// set, a row with more or fewer cells than the header is an error.
     pub(super) fn open(
         paths: &[PathBuf],
         from: Dialect,
@@ -231,8 +230,8 @@ impl Table {
                 && let Some(odd) = &seen.odd
             {
                 notes.push(format!(
-                    "column {name:?} is compared as text: {odd} is neither a number nor a date as \
-                     the cells before it"
+                    "column {name:?} is compared as text: {odd} is not a number or a date, \
+                     unlike the cells before it"
                 ));
             }
             Column {
@@ -281,7 +280,7 @@ impl Table {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Which columns are compared by bytes.
+    /// For each column to sort by, whether it is compared by bytes.
     pub(super) fn is_text(&self) -> impl Iterator<Item = bool> {
         let columns = self.columns.iter();
         columns.map(|column| column.order == Order::Bytes)
@@ -302,8 +301,8 @@ impl Table {
         )?))
     }
 
-    /// Appends a row as it is written: its bytes, unless the output has another format or other
-    /// places for the columns.
+    /// Appends a row to the output: its bytes, unless the output has another format or another
+    /// order of the columns.
     fn push_row(
         &self,
         source: &Source,
@@ -328,7 +327,7 @@ impl Table {
         let count = source.places.as_ref().map_or(cells.len(), Vec::len);
         ensure!(
             count == cells.len(),
-            "a row has {} cells, and the header {count}",
+            "the row has {} cells, but the header has {count}",
             cells.len()
         );
         for column in 0..count {
@@ -346,7 +345,7 @@ impl Table {
                 let content = dialect.unquoted(cell);
                 ensure!(
                     self.to.push_cell(&content, out),
-                    "the cell '{}' has a separator or a line end, and the output no quotes",
+                    "the cell '{}' has a separator or a line end, but the output has no quotes",
                     printable(&content)
                 );
             }
@@ -378,13 +377,13 @@ impl Table {
     }
 }
 
-/// Rows on their way to the session.
+/// The batch that is being filled for the session.
 struct Batch<'a> {
     table: &'a Table,
     keys: Vec<Keys>,
     numbers: UInt64Builder,
     rows: LargeBinaryBuilder,
-    /// The rows of all batches, and those of batches before.
+    /// The number of rows of all batches, and of those that were sent.
     count: u64,
     sent: u64,
     bytes: usize,
@@ -471,7 +470,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// What is wrong if a cell does not compare as in the first pass.
+/// The error if a cell no longer compares as in the first pass.
 const CHANGED: &str = "the file changed while it was sorted";
 
 /// Finds the cells up to the last key.
@@ -497,7 +496,7 @@ fn integer(text: &[u8]) -> Option<i64> {
 
 /// Appends the key of an instant: its seconds and its nanoseconds.
 fn push_instant(text: &[u8], key: &mut Vec<u8>) -> bool {
-    // The shortest is 2000-01-01. A number, such as 20000101, is none.
+    // The shortest date is of the form 2000-01-01. A number such as 20000101 is not a date.
     if text.len() < 10 || text[4] != b'-' {
         return false;
     }
@@ -523,13 +522,13 @@ fn push_key(text: &[u8], order: Order, key: &mut Vec<u8>) -> bool {
     true
 }
 
-/// What all cells of a column have been so far.
+/// The types that fit all cells of a column so far.
 struct Seen {
     integers: bool,
     decimals: bool,
     instants: bool,
     any: bool,
-    /// The first cell that is no number or no date, where all before were.
+    /// The first cell that is neither a number nor a date, if all before it were one of these.
     odd: Option<String>,
 }
 
@@ -573,8 +572,8 @@ impl Seen {
     }
 }
 
-/// Looks at all cells of the columns to sort by. Fails at one that is not of the given kind and, if
-/// `all_cells` are asked for, at a row that has more or fewer than the header.
+/// Reads all cells of the columns to sort by. Fails at a cell that is not of the given kind and, if
+/// `all_cells` is set, at a row that has more or fewer cells than the header.
 fn survey(
     sources: &[Source],
     dialect: Dialect,
@@ -596,7 +595,7 @@ fn survey(
                 let (count, all) = (dialect.cells(row).count(), names.len());
                 ensure!(
                     count == all || count == 0,
-                    "{}: the row has {count} cells, and the header {all}",
+                    "{}: the row has {count} cells, but the header has {all}",
                     place()
                 );
             }
@@ -620,7 +619,7 @@ fn survey(
                     _ => continue,
                 };
                 bail!(
-                    "{}: '{}' in column {:?} is no {wrong}",
+                    "{}: '{}' in column {:?} is not a {wrong}",
                     place(),
                     printable(text),
                     names[index]
@@ -631,7 +630,7 @@ fn survey(
     Ok(seen)
 }
 
-/// The rows, for the session.
+/// The stream of rows that the session reads.
 #[derive(Debug)]
 struct Stream(Arc<Table>);
 
