@@ -27,7 +27,7 @@ def main():
         for row in csv.DictReader(file):
             key = (row["work"], row["dtype"], row["contender"])
             times[key].append((int(row["n"]), float(row["seconds"])))
-    # Texts stay texts, and the file is the same each time.
+    # Text is not drawn as paths, and the file is reproducible.
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "bcfsort", "font.size": 11})
     figure, panels = plt.subplots(1, 3, figsize=(13, 4.6), sharey=True, layout="constrained")
     works = [("sort", "float32"), ("sort", "int64"), ("argsort", "float32")]

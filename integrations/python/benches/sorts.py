@@ -98,15 +98,15 @@ def contenders():
     return found
 
 
-#: A contender that took longer, in seconds, is called once, and not for larger arrays.
+#: A contender that takes more seconds is called once, and skipped for larger arrays.
 LONG = 1.0
 
-#: Seconds of calls that a median is of: of 2 to 25 calls.
+#: Seconds of calls for each median, which is of 2 to 25 calls.
 MEASURED = 0.15
 
 
 def timed(function, *arguments):
-    """The result and the time: the median of some calls after a first one."""
+    """The result, and the median time of the calls after the first one."""
     begin = time.perf_counter()
     result = function(*arguments)
     first = time.perf_counter() - begin
@@ -127,7 +127,7 @@ def is_same(result, wanted):
 
 
 def warm_up(found):
-    """The first calls of each width open the devices and compile kernels."""
+    """Opens the devices and compiles the kernels, by a first call of each width."""
     for keys in (np.arange(1 << 16, dtype=np.float32), np.arange(1 << 16)):
         for name, functions in found:
             if name in ("bcfsort (gpu)", "torch (CUDA)"):

@@ -34,7 +34,7 @@ pub(crate) fn opened(py: Python<'_>) -> usize {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) device: Device,
-    /// An integer, which is the number of an adapter and no part of a name.
+    /// Whether it was an integer: the number of an adapter, and never a part of a name.
     pub(crate) is_number: bool,
 }
 
@@ -60,13 +60,14 @@ impl Named {
         }
     }
 
-    /// The sorter of a name, in which the environment has been regarded. `is_auto` if the call has
+    /// The sorter of a name, after the environment was applied to it. `is_auto` if the call has
     /// named no device. Opens nothing.
     pub(crate) fn of(name: &Name, is_auto: bool) -> PyResult<Arc<Self>> {
         static ALL: Mutex<Vec<Arc<Named>>> = Mutex::new(Vec::new());
 
         let process = std::process::id();
-        // (A forked process makes its own, but for a GPU of its parent, which is an error there.)
+        // A forked process makes its own, unless its parent has opened the GPU: that is an error
+        // there.
         let is_it = |each: &&Arc<Self>| {
             each.name == *name && (each.process == process || each.is_open.load(Relaxed))
         };
@@ -89,7 +90,7 @@ impl Named {
         };
         let made = Arc::new(Self::new(name.clone(), sorter, adapters));
         let mut all = all();
-        // (Another thread may have been faster.)
+        // Another thread may have been faster.
         if let Some(found) = all.iter().find(is_it) {
             return Ok(found.clone());
         }
@@ -97,7 +98,7 @@ impl Named {
         Ok(made)
     }
 
-    /// A sorter on an adapter, also if it is software, that the CPU replaces if it fails.
+    /// A sorter on an adapter, even a software one. The CPU replaces it if it fails.
     pub(crate) fn replaceable(index: usize) -> PyResult<Arc<Self>> {
         let device = Device::Named(index.to_string());
         let name = Name {
@@ -111,7 +112,7 @@ impl Named {
     }
 }
 
-/// The indices of the adapters that a device names: of a number, only that one.
+/// The indices of the adapters that a device names. A number names only one.
 fn indices(name: &Name) -> Result<Vec<usize>, NoDevice> {
     let all = adapters();
     if name.is_number && !all.is_empty() {
@@ -131,7 +132,7 @@ fn indices(name: &Name) -> Result<Vec<usize>, NoDevice> {
 }
 
 thread_local! {
-    /// The error that Python's filters have made of a warning, until the call can raise it.
+    /// The error into which Python's filters turned a warning, until the call can raise it.
     static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
@@ -140,14 +141,14 @@ pub(crate) fn take_raised() -> Option<PyErr> {
     RAISED.take()
 }
 
-/// Warns the caller of the package. A failure is told once in a process.
+/// Warns the caller of the package. A failure is reported once per process.
 fn warn_caller(warning: &Warning) {
     static FAILED: AtomicBool = AtomicBool::new(false);
 
     let warned = match warning {
         Warning::NoAdapter => {
             let none = NoDevice::None;
-            let message = format!("the CPU sorts (device='cpu': that is intended): {none}");
+            let message = format!("the CPU sorts (device='cpu' avoids this warning): {none}");
             warn("NoAdapterWarning", &message)
         }
         Warning::Failed(why) if !FAILED.swap(true, Relaxed) => {

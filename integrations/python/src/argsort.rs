@@ -1,5 +1,7 @@
-//! Indices that sort one array. They are those of its values in the total order, of GPUs or of the
-//! CPU, but for what is equal or missing there and not here: those few are put in order after it.
+//! Argsorts of one array, on GPUs or on the CPU.
+//!
+//! The values are sorted in the total order. It differs from the requested order only for missing
+//! values, and for equal values with different bits: their few indices are corrected afterwards.
 
 use crate::arrays::{decode_all, map_in_place, map_parts, same_length};
 use crate::codes::{Codes, Order};
@@ -63,7 +65,7 @@ fn indices<W: Keys>(
     Ok(indices)
 }
 
-/// Codes where equal values have equal ones.
+/// Maps words to codes, where equal values have equal codes.
 pub(crate) fn merged<W: Keys>(words: &[W], order: &Order) -> Vec<W> {
     let codes = W::codes(*order, true);
     let mut all = vec![W::of(0); words.len()];
@@ -71,8 +73,8 @@ pub(crate) fn merged<W: Keys>(words: &[W], order: &Order) -> Vec<W> {
     all
 }
 
-/// Moves the indices of missing values to the end, and those of -0 and 0, and of all NaNs, in the
-/// order of the indices, if they have the total order.
+/// Corrects indices in the total order: moves those of missing values to the end, and sorts those
+/// of -0 and 0, and of all NaNs, by index, if these are equal values.
 fn order_equal<W: Keys>(words: &[W], order: &Order, indices: &mut [u32]) {
     let codes = W::codes(*order, false);
     let word = |&index: &u32| words[index as usize];
@@ -83,7 +85,7 @@ fn order_equal<W: Keys>(words: &[W], order: &Order, indices: &mut [u32]) {
         let begin = indices.partition_point(|index| word(index).encode(&merged) < shared);
         let end = indices.partition_point(|index| word(index).encode(&merged) <= shared);
         let equal = &mut indices[begin..end];
-        // (Sorted words: all are the same if the first and the last one are.)
+        // The words are sorted: all are the same if the first and the last one are.
         if let [first, .., last] = equal
             && word(first) != word(last)
         {
@@ -92,7 +94,7 @@ fn order_equal<W: Keys>(words: &[W], order: &Order, indices: &mut [u32]) {
     }
 }
 
-/// Writes the indices of the first `k` words in order, stably, and these words.
+/// Writes the indices of the first `k` words in order (top-k), stably, and these words.
 pub(crate) fn top<W: Keys>(
     engine: &Engine,
     words: &Bound<'_, PyAny>,
@@ -138,7 +140,7 @@ fn select_indices<W: Keys>(
     gpu::select_indices(gpus, &wide, ranks, out)
 }
 
-/// Codes of whole words, as buffers of a GPU have them.
+/// Codes as 32-bit words, as buffers of a GPU hold them.
 fn wide<W: Keys>(words: &[W], codes: &Codes<W>) -> Vec<u32> {
     let mut all = vec![0; words.len()];
     map_parts(words, &mut all, |word| word.encode(codes).code() as u32);
@@ -175,7 +177,7 @@ pub(crate) fn argpartition<W: Keys>(
 }
 
 /// Writes the words so that those of some ranks are in their sorted positions, smaller ones before
-/// and greater ones after them. Whether it was done: otherwise `out` is to be sorted.
+/// and greater ones after them. False if it was not done: then the caller sorts.
 pub(crate) fn partition<W: Keys>(
     engine: &Engine,
     words: &Bound<'_, PyAny>,
@@ -231,11 +233,11 @@ pub(crate) fn partition<W: Keys>(
     Ok(true)
 }
 
-/// Up to this number of elements numpy partitions for one rank, by vector instructions on one
-/// thread. (For several ranks it has none.)
+/// Up to this number of elements, numpy partitions for a single rank, with vector instructions on
+/// one thread. For several ranks it has none.
 const NUMPYS_PARTITION: usize = 1 << 18;
 
-/// What the CPU is to do: a selection where that pays, and else a sort.
+/// The task of the CPU: a selection if that pays, and otherwise a sort.
 fn selection<W: Keys>(work: Work, len: usize, ranks: usize, passes: usize) -> Task {
     if select::pays(ranks, len) {
         Task::selection::<W>(work, len, ranks, passes)

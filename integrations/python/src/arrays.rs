@@ -19,14 +19,14 @@ macro_rules! with_word {
             type $W = $word;
             return $call;
         })+
-        let message = "an array of unsigned integers, of one dimension, is needed";
+        let message = "expected a one-dimensional array of unsigned integers";
         Err(pyo3::exceptions::PyTypeError::new_err(message))
     }};
 }
 pub(crate) use with_word;
 
-/// Maps each word of `values` to its code, in `out`. Values that compare equal have one code if
-/// `merges`: then there is no way back.
+/// Maps each word of `values` to its code, in `out`. If `merges`, values that compare equal have
+/// one code, which cannot be decoded.
 #[pyfunction]
 pub(crate) fn encode(
     values: &Bound<'_, PyAny>,
@@ -97,8 +97,8 @@ pub(crate) fn decode_all<W: Word, C: Integer>(from: &[C], out: &mut [W], codes: 
     map_parts(from, out, |code| W::of(code.code()).decode(codes));
 }
 
-/// Writes what a function makes of each element: on all cores, but on one thread if there are few,
-/// for which others would start too late.
+/// Maps each element to `out`: on all cores, or on this thread only if there are few, since other
+/// threads would start too late.
 pub(crate) fn map_parts<A: Copy + Sync, B: Send>(
     from: &[A],
     out: &mut [B],
@@ -126,8 +126,8 @@ pub(crate) fn map_in_place<A: Copy + Send>(all: &mut [A], map: impl Fn(A) -> A +
     }
 }
 
-/// Calls `act` with each item: on this thread, and on those of the pool as they wake up. To leave a
-/// short work to the pool alone takes longer than the work.
+/// Calls `act` with each item: on this thread, and on those of the pool as they wake up. If the
+/// pool alone did short work, its start would take longer than the work.
 fn together<T: Send>(items: impl ExactSizeIterator<Item = T> + Send, act: impl Fn(T) + Sync) {
     let others = rayon::current_num_threads().min(items.len()) - 1;
     let items = Mutex::new(items);
@@ -181,7 +181,7 @@ pub(crate) fn take(
     }; u8, u16, u32, u64)
 }
 
-/// An integer of any size.
+/// An unsigned integer of any size: a word or a code.
 pub(crate) trait Integer: numpy::Element + Copy + Send + Sync {
     fn of(code: u64) -> Self;
 
@@ -209,6 +209,6 @@ pub(crate) fn same_length(first: usize, second: usize) -> PyResult<()> {
     if first == second {
         return Ok(());
     }
-    let message = format!("arrays of {first} and {second} elements");
+    let message = format!("arrays of {first} and {second} elements: the lengths must be equal");
     Err(PyValueError::new_err(message))
 }

@@ -65,7 +65,7 @@ impl Order {
 }
 
 impl Order {
-    /// The order of keys of a GPU.
+    /// The direction of the order, for keys of a GPU.
     pub(crate) const fn direction(&self) -> wgpu_bcfsort::Order {
         if self.descending {
             wgpu_bcfsort::Order::Descending
@@ -74,7 +74,7 @@ impl Order {
         }
     }
 
-    /// Whether there are missing values, and they come last.
+    /// Whether the type has missing values, and they come last.
     pub(crate) const fn has_missing(&self) -> bool {
         self.missing_last && (self.is_time || matches!(self.kind, Kind::Float(_)))
     }
@@ -91,7 +91,7 @@ impl Order {
     }
 }
 
-/// The mapping for words of a size.
+/// The mapping from words of one size to codes.
 ///
 /// Values are first put in their total order: the sign bit of signed integers and of floats is
 /// flipped, and so are all other bits of negative floats. The complement reverses this order.
@@ -101,7 +101,7 @@ impl Order {
 pub(crate) struct Codes<W> {
     /// The sign bit, if it is flipped.
     sign: W,
-    /// All bits, if negative values are flipped whole.
+    /// All bits, if all bits of negative values are flipped.
     negative: W,
     /// All bits, if the order is reversed.
     reverse: W,
@@ -114,15 +114,15 @@ pub(crate) struct Codes<W> {
 }
 
 impl<W: Word> Codes<W> {
-    /// Whether a word is missing, at the lower end of the total order: it is moved to the upper
-    /// one. Of codes that are a bijection.
+    /// Whether a word is a missing value at the lower end of the total order, which is moved to the
+    /// upper end. The codes must be a bijection.
     #[inline(always)]
     pub(crate) fn is_moved(&self, word: W) -> bool {
         word.encode(self).code() > W::of(u64::MAX).code() - self.low.code()
     }
 
-    /// Whether values up to that of a code compare as their codes do: floats as numbers, where they
-    /// are none of the missing ones. Of codes that are shared by equal values.
+    /// Whether values up to that of a code compare as their codes do: floats compare as numbers if
+    /// none of them is missing. Equal values must have equal codes.
     pub(crate) fn compare_as_values(&self, code: W) -> bool {
         if self.negative.code() > 0 {
             self.zero.code() > 0 && code < self.most
@@ -136,8 +136,8 @@ impl<W: Word> Codes<W> {
         self.most
     }
 
-    /// The codes that stand for several words if values that compare equal have one code: that of
-    /// -0 and 0, and that of all NaNs.
+    /// The codes that several words share, if values that compare equal have one code: that of -0
+    /// and 0, and that of all NaNs.
     pub(crate) fn shared(&self) -> impl Iterator<Item = W> + use<W> {
         let is_float = self.zero.code() != 0;
         let codes = [W::of(0).encode(self), self.most];
@@ -147,8 +147,8 @@ impl<W: Word> Codes<W> {
 
 /// An unsigned integer with the bits of a value.
 pub(crate) trait Word: Integer + Ord {
-    /// The mapping of an order. Values that compare equal have one code if `merges`: then there is
-    /// no way back.
+    /// The mapping of an order. If `merges`, values that compare equal have one code, which cannot
+    /// be decoded.
     fn codes(order: Order, merges: bool) -> Codes<Self>;
 
     /// The code of the bits.
@@ -157,8 +157,7 @@ pub(crate) trait Word: Integer + Ord {
     /// The bits that have this code.
     fn decode(self, codes: &Codes<Self>) -> Self;
 
-    /// A code with the index of its element: these have the order of the codes, and of the indices
-    /// where codes are equal.
+    /// A code with the index of its element, ordered by code and then by index.
     type Indexed: Ord + Copy + Send + Sync;
 
     fn indexed(self, index: u32) -> Self::Indexed;

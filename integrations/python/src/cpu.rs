@@ -47,7 +47,7 @@ pub(crate) fn argsort_rows<C: Keys>(all: &[C], columns: usize, k: usize, out: &m
     });
 }
 
-/// Indices as numpy has them.
+/// Widens indices to 64 bits, as numpy has them.
 pub(crate) fn widen(from: &[u32], to: &mut [i64]) {
     map_parts(from, to, i64::from);
 }

@@ -17,20 +17,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wgpu_bcfsort::MultiSorter;
 
-/// Fewer elements are sorted on the CPU before another thread could have the GIL.
+/// A sort of fewer elements on the CPU ends before another thread could take the GIL.
 const FEW: usize = 1 << 12;
 
-/// What sorts the arrays of a call: the device that it names.
+/// The device that a call names, which sorts its arrays.
 #[pyclass(module = "bcfsort._native", frozen)]
 pub(crate) struct Engine {
     on: Arc<Named>,
-    /// Chooses between the CPU and its open GPU, also if that is software: for tests.
+    /// For tests: chooses between the CPU and its open GPU, even a software one.
     chooses: bool,
 }
 
 #[pymethods]
 impl Engine {
-    /// The device with a name: None, an integer or a text. GPUs are opened, but for `auto`.
+    /// Finds the device with a name: None, an integer or a text. Opens its GPUs, except for `auto`.
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -51,7 +51,7 @@ impl Engine {
         detach(py, open)
     }
 
-    /// `auto` where the adapter with this index is open, also if it is software: for tests.
+    /// For tests: `auto` with this adapter open, even a software one.
     #[staticmethod]
     fn auto_on(py: Python<'_>, index: usize) -> PyResult<Self> {
         detach(py, || {
@@ -80,8 +80,10 @@ impl Engine {
         self.on.adapters.clone()
     }
 
-    /// Who would do a call now, and why: ("numpy", "cpu" or "gpu", the reason). `work` is "sort" or
-    /// "argsort", of rows of `columns` elements of 4 or 8 bytes. Opens nothing.
+    /// Chooses what sorts in a call. Returns "numpy", "cpu" or "gpu", and the reason. Opens
+    /// nothing.
+    ///
+    /// `work` is "sort" or "argsort", of rows of `columns` elements of 4 or 8 bytes.
     fn choose(
         &self,
         py: Python<'_>,
@@ -103,7 +105,7 @@ impl Engine {
             let choice = self.on.sorter.choose_call(&task.call());
             let mut choice = choice.map_err(|error| raised(&error))?;
             if self.chooses && choice.on_gpu {
-                // (Its sorter would take the GPU for each call.)
+                // The sorter itself would choose the GPU for every call.
                 choice.on_gpu = !self.is_for_cpu(&task);
                 let reasons = ["too few keys for a GPU", "the GPU takes less time"];
                 choice.reason = reasons[usize::from(choice.on_gpu)].to_owned();
@@ -113,7 +115,7 @@ impl Engine {
         })
     }
 
-    /// Writes the sorted words to `out`; without words, those of `out` are sorted.
+    /// Writes the sorted words to `out`. Without words, sorts those in `out`.
     fn sort(
         &self,
         words: Option<&Bound<'_, PyAny>>,
@@ -136,8 +138,8 @@ impl Engine {
         }; u32, u64, u8, u16)
     }
 
-    /// Writes the first words in order, as many as `values` has, and their indices: of equal words,
-    /// those with the smallest indices.
+    /// Writes the first words in order (top-k), as many as `values` has, and their indices. Of
+    /// equal words, those with the smallest indices are taken.
     fn top(
         &self,
         words: &Bound<'_, PyAny>,
@@ -253,7 +255,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a call with so many elements takes long enough for another thread to get the GIL.
+    /// Whether a call with this number of elements takes long enough for another thread to get the
+    /// GIL.
     pub(crate) fn is_long(&self, elements: usize) -> bool {
         elements >= FEW || !self.on.adapters.is_empty() || self.chooses
     }
@@ -264,8 +267,8 @@ impl Engine {
         self.chooses && estimate.cpu <= estimate.gpu
     }
 
-    /// Works on GPUs, if they are to do the task; `None` if the CPU is to do it, also because a GPU
-    /// has failed. Called without the GIL, unless the task is small.
+    /// Calls `work` with GPUs, or returns `None` if the CPU is to do the task: by choice, or
+    /// because a GPU has failed. Callers release the GIL first, unless the task is small.
     pub(crate) fn on_gpu<R>(
         &self,
         task: &Task,
@@ -278,7 +281,7 @@ impl Engine {
             _ if self.is_for_cpu(task) => return Ok(None),
             _ => {}
         }
-        // What Python raises is no failure of the GPU.
+        // An exception of Python is not a failure of the GPU.
         let worked = sorter.on_gpus(&task.call(), |gpus| match work(gpus) {
             Ok(result) => Ok(Ok(result)),
             Err(Failure::Python(error)) => Ok(Err(error)),
@@ -301,7 +304,7 @@ fn nothing() -> Task {
     Task::new::<u32>(Work::Sort, 0, 0)
 }
 
-/// What a call names as its device, and whether it is the number of an adapter.
+/// Parses the device of a call. The flag tells whether it is the number of an adapter.
 fn parse(device: &Bound<'_, PyAny>) -> PyResult<(Device, bool)> {
     let parsed = |text: String| {
         let Ok(device) = text.parse::<Device>();
@@ -326,7 +329,7 @@ fn whole_rows(codes: usize, columns: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// An error if indices of 32 bits, as all sorts have them, cannot number the codes of a row.
+/// Fails if the codes of a row are too many for indices of 32 bits, which all sorts use.
 pub(crate) fn can_be_numbered(codes: usize) -> PyResult<()> {
     u32::try_from(codes).map(drop).map_err(|_| {
         let message = format!("{codes} elements are too many for indices of 32 bits");

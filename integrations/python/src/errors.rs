@@ -1,4 +1,4 @@
-//! Errors and warnings as those of Python.
+//! Converts errors and warnings to Python's.
 
 use bcfsort_auto::NoDevice;
 use bcfsort_auto::device::{REQUIRE_ADAPTER, adapter_required};
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use wgpu_bcfsort::Error;
 
-/// Why a call ended on a GPU.
+/// Why the work of a call did not finish on a GPU.
 pub(crate) enum Failure {
     Sort(Error),
     /// Ctrl-C was pressed.
@@ -37,7 +37,7 @@ pub(crate) fn raised(error: &bcfsort_auto::Error) -> PyErr {
     named(class, error.to_string())
 }
 
-/// The exception where a device names no adapter, by default (`is_auto`) or in a call.
+/// The exception if no adapter matches a device. `is_auto` if the call has named no device.
 pub(crate) fn no_device(error: &NoDevice, is_auto: bool) -> PyErr {
     let is_required = *error == NoDevice::None && is_auto && adapter_required();
     let message = if is_required {
@@ -48,7 +48,7 @@ pub(crate) fn no_device(error: &NoDevice, is_auto: bool) -> PyErr {
     named("NoAdapterError", message)
 }
 
-/// An exception of the package: of a class of `bcfsort._errors`.
+/// An exception of the class in `bcfsort._errors` that has this name.
 pub(crate) fn named(name: &str, message: String) -> PyErr {
     Python::attach(|py| {
         let class = py
@@ -61,7 +61,7 @@ pub(crate) fn named(name: &str, message: String) -> PyErr {
     })
 }
 
-/// Warns the caller of the package. An error if Python's filters make one of the warning.
+/// Warns the caller of the package. Fails if Python's filters turn the warning into an error.
 pub(crate) fn warn(name: &str, message: &str) -> PyResult<()> {
     Python::attach(|py| {
         let engines = py.import("bcfsort._engines")?;

@@ -7,35 +7,35 @@ use rayon::prelude::*;
 use std::ops::Range;
 use wgpu_bcfsort::{Error, Keys, MultiSorter, Order, SortJob, SortKey, Sorter, TopKJob, wgpu};
 
-/// Codes of rows that are sorted at once, at most: between two sorts Ctrl-C is seen.
+/// The most codes of rows that are sorted at once. Between two sorts, Ctrl-C is checked.
 const AT_ONCE: u64 = 1 << 27;
 
-/// Rows of at least this many codes are sorted one after another: a sort of all rows at once also
-/// moves the numbers of the rows.
+/// Rows of at least this many codes are sorted one after another, since a sort of all rows at once
+/// also moves the row numbers.
 const LONG_ROW: usize = 1 << 20;
 
-/// What [`TopKJob`] takes: k, and the codes of a row.
+/// The limits of [`TopKJob`]: the greatest k, and the longest row.
 const MOST_OF_A_ROW: usize = 1024;
 const LONGEST_ROW: usize = 1 << 20;
 
-/// It has a workgroup of 256 lanes for each row: shorter rows leave most of the lanes without work,
-/// and a single row all other workgroups.
+/// The shortest row for [`TopKJob`]. It has a workgroup of 256 lanes for each row: shorter rows
+/// leave most of the lanes idle, and a single row leaves all other workgroups idle.
 const SHORTEST_ROW: usize = 32;
 
-/// How rows are sorted at once.
+/// How rows are sorted.
 #[derive(Clone, Copy, PartialEq)]
 enum ByRows {
-    /// One after another.
+    /// One row after another.
     Each,
-    /// All by one sort. With the numbers of rows, and those of the columns, a code takes up to four
-    /// words.
+    /// All rows by one segmented sort. With the numbers of its row and column, a code takes up to
+    /// four words.
     All,
-    /// Each by a workgroup, which finds its first codes.
+    /// Each row by a workgroup, which finds its first codes (batched top-k).
     Top,
 }
 
 impl ByRows {
-    /// The codes of whole rows that are sorted at once.
+    /// The number of codes, in whole rows, that are sorted at once.
     fn part<C: SortKey>(self, sorter: &Sorter, columns: usize) -> usize {
         let words = if self == Self::All { 4 } else { 1 };
         let max = (sorter.max_len(C::KEY_TYPE) / words).min(AT_ONCE) as usize;
@@ -143,7 +143,7 @@ pub(crate) fn select<C: SortKey>(
         return Ok(());
     }
     if len > sorter.max_len(C::KEY_TYPE) {
-        // More than the device takes at once are all sorted, in chunks.
+        // Too many codes for one job: all are sorted, in chunks.
         return Ok(gpus.sort(codes, Order::Ascending)?);
     }
     let keys = sorter.upload(codes)?;
@@ -154,7 +154,8 @@ pub(crate) fn select<C: SortKey>(
     Ok(())
 }
 
-/// Writes the indices of a `select`: all of them, or as many as there are ranks.
+/// Writes the indices of a `select`: all of them, or those of the ranks, by the length of
+/// `indices`.
 pub(crate) fn select_indices<C: SortKey>(
     gpus: &MultiSorter,
     codes: &[C],
@@ -187,7 +188,7 @@ pub(crate) fn select_indices<C: SortKey>(
     Ok(())
 }
 
-/// The best one, for what one does alone.
+/// The best GPU, for work that a single GPU does.
 fn first(gpus: &MultiSorter) -> &Sorter {
     &gpus.sorters()[0]
 }
@@ -198,7 +199,7 @@ fn offsets(sorter: &Sorter, len: usize, columns: usize) -> Result<(wgpu::Buffer,
     Ok((sorter.upload(&starts)?, starts.len() as u32))
 }
 
-/// An error if Ctrl-C was pressed.
+/// Fails if Ctrl-C was pressed.
 fn see_interrupts() -> Result<(), Failure> {
     Python::attach(|py| py.check_signals()).map_err(Failure::Python)
 }
@@ -224,7 +225,7 @@ fn buffer(sorter: &Sorter, bytes: u64) -> Result<wgpu::Buffer, Error> {
     }
 }
 
-/// The columns of records that have these numbers in an array of rows.
+/// Converts the numbers of records in an array of rows to the numbers of their columns.
 fn columns_of(records: &[u32], columns: usize, to: &mut [i64]) {
     for (to, &record) in to.iter_mut().zip(records) {
         *to = (record % columns as u32).into();

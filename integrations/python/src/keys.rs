@@ -1,15 +1,15 @@
-//! Words as the keys that the sorter knows: those of the values whose bits they are.
+//! Sorts words as keys of the type of their values.
 
 use crate::codes::{Kind, Order, Word};
 use bcfsort_auto::cpu;
 use bytemuck::{cast_slice, cast_slice_mut};
 use wgpu_bcfsort::{Error, MultiSorter, SortKey};
 
-/// A word that is sorted by the type of its value, in the total order: missing values are where
-/// their bits put them.
+/// A word that is sorted by the type of its value, in the total order: the position of missing
+/// values depends on their bits.
 pub(crate) trait Keys: Word + SortKey {
-    /// Whether there is such a type: words of 8 and 16 bits are sorted as codes, since they are few
-    /// bytes, and halves are no keys of slices.
+    /// Whether words are sorted as keys. Words of 8 and 16 bits are sorted as codes: they are few
+    /// bytes, and slices of half floats have no sort.
     const ARE_KEYS: bool = size_of::<Self>() >= 4;
 
     /// Passes the sorted words to a closure, in blocks.
@@ -22,8 +22,8 @@ pub(crate) trait Keys: Word + SortKey {
 
     fn sort(gpus: &MultiSorter, words: &mut [Self], order: &Order) -> Result<(), Error>;
 
-    /// Whether a value of a block is not behind that of `bound`, or before it if `is_strict`. NaNs
-    /// are behind all numbers.
+    /// Whether any value of a block comes no later than `bound`, or earlier if `is_strict`. NaNs
+    /// come after all numbers.
     fn has_any(block: &[Self; BLOCK], bound: Self, order: &Order, is_strict: bool) -> bool;
 
     /// The indices that sort words: on GPUs, or else on the CPU.
@@ -37,8 +37,8 @@ pub(crate) trait Keys: Word + SortKey {
 /// Elements that are compared with a bound at once.
 pub(crate) const BLOCK: usize = 32;
 
-/// Whether a value of a block is not behind `bound`, or before it. Without branches, so that
-/// several are compared by one instruction.
+/// Whether any value of a block comes no later than `bound`, or earlier if `is_strict`. Without
+/// branches, so that one instruction compares several values.
 #[inline(always)]
 fn has_any<T: PartialOrd + Copy>(block: &[T], bound: T, descending: bool, is_strict: bool) -> bool {
     match (descending, is_strict) {
@@ -116,7 +116,7 @@ macro_rules! keys {
         }
     };
 }
-// (Codes are unsigned.)
+// Words of 8 and 16 bits are sorted as codes, which are unsigned.
 keys!(u8: u8, u8);
 keys!(u16: u16, u16);
 keys!(u32: i32, f32);

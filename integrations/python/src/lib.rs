@@ -1,10 +1,10 @@
 //! The native part of the Python package `bcfsort`.
 //!
-//! The Python part passes the bits of arrays, as unsigned integers: *words*. One array is sorted by
-//! the type of its values ([`keys`]) where a device does it. Otherwise, and for rows, words are
-//! mapped to [`codes`]: unsigned integers whose ascending order is the order that was asked for,
-//! descending or with NaNs last. All functions release the GIL while they work, unless that is over
-//! before another thread could have it.
+//! The Python part passes the bits of arrays as unsigned integers, called *words*. On a device, a
+//! single array is sorted by the type of its values ([`keys`]). Otherwise, and for rows, words are
+//! mapped to [`codes`]: unsigned integers whose ascending order is the requested order, such as
+//! descending or with NaNs last. All functions release the GIL, unless their work ends before
+//! another thread could take it.
 
 mod adapters;
 mod argsort;

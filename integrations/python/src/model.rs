@@ -1,30 +1,33 @@
-//! What a call takes on the CPU, where numpy or a selection does it: what `auto` compares.
+//! Estimates the time of a call on the CPU, for the choice of `auto`: by numpy, by a sort on all
+//! cores, or by a selection.
 
 use bcfsort_auto::Work;
 use bcfsort_auto::model::{Call, Gpu};
 use wgpu_bcfsort::{KeyType, SortKey};
 
-/// What a call sorts.
+/// The work of a call.
 pub(crate) struct Task {
     work: Work,
     rows: usize,
     /// The elements of a row.
     columns: usize,
     key: KeyType,
-    /// Seconds of a selection on the CPU, if that is what is to be done.
+    /// Seconds of a selection on the CPU, if the task is one.
     selection: Option<f64>,
 }
 
-/// Seconds that numpy takes for a comparison, by vector instructions on one thread: of keys of up
-/// to 32 and of 64 bits, measured on a host with AVX-512 (see benches/results/python-sorts.csv).
+/// Seconds per comparison by numpy, with vector instructions on one thread: of keys of up to 32
+/// bits, and of 64 bits. Measured on a host with AVX-512 (see benches/results/python-sorts.csv).
 const NUMPYS: [f64; 2] = [0.25e-9, 0.5e-9];
 
-/// Seconds that a thread takes to compare a key of up to 32 and of 64 bits with the bound of a
-/// selection; and all threads at least, since they share the memory.
+/// Seconds in which one thread compares a key with the bound of a selection: of keys of up to 32
+/// bits, and of 64 bits.
 const COMPARED: [f64; 2] = [0.5e-9, 1e-9];
+
+/// The least seconds with any number of threads, since they share the memory.
 const COMPARED_LEAST: [f64; 2] = [0.05e-9, 0.1e-9];
 
-/// Fewer elements are no work for a GPU, whatever the CPU.
+/// With `auto`, fewer elements are never sorted on a GPU, whatever the CPU.
 const FEW: usize = 1 << 12;
 
 impl Task {
@@ -54,12 +57,12 @@ impl Task {
         task
     }
 
-    /// Whether it is so little that no GPU is asked for.
+    /// Whether the task is too small to look for a GPU.
     pub(crate) const fn is_small(&self) -> bool {
         self.rows * self.columns < FEW
     }
 
-    /// What it is to a sorter that chooses.
+    /// The task as the cost model describes it.
     pub(crate) fn call(&self) -> Call {
         let cpu = self.selection.unwrap_or_else(|| match self.work {
             Work::Sort => self.numpys().min(self.all_cores()),
@@ -81,7 +84,8 @@ impl Task {
         (self.rows * self.columns) as f64 * depth * NUMPYS[self.width()]
     }
 
-    /// Seconds that all cores take: to sort one row after another, or each the indices of a row.
+    /// Seconds that all cores take. For sorts they share one row after another; for argsorts they
+    /// take several rows at a time.
     fn all_cores(&self) -> f64 {
         let row = Call::new(self.columns as u64, self.key, self.work);
         let together = match self.work {
@@ -100,7 +104,7 @@ impl Task {
         self.work == Work::Sort && self.numpys() <= self.all_cores()
     }
 
-    /// Who does it on the CPU.
+    /// Which of numpy and all cores does the task on the CPU.
     pub(crate) fn on_cpu(&self) -> &'static str {
         if self.is_numpys() { "numpy" } else { "cpu" }
     }

@@ -1,10 +1,10 @@
-//! Threads, also of a process that was forked.
+//! Runs work on all cores, even in a forked process.
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The process that has imported the package. One that it forks has another number.
+/// The ID of the process that imported the package. A forked process has another ID.
 static FIRST: OnceLock<u32> = OnceLock::new();
 
 pub(crate) fn begin() {
@@ -19,8 +19,8 @@ pub(crate) fn detach<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -
     })
 }
 
-/// The same, but with the GIL and on this thread if the work is short: it is over before another
-/// thread could have the GIL.
+/// As [`detach`], but does short work on this thread, with the GIL: it ends before another thread
+/// could take the GIL.
 pub(crate) fn detach_if<R: Send>(
     py: Python<'_>,
     is_long: bool,
@@ -29,8 +29,8 @@ pub(crate) fn detach_if<R: Send>(
     if is_long { detach(py, work) } else { work() }
 }
 
-/// Rayon's threads in a process that was forked: those of its parent are not there, and work for
-/// them would wait forever.
+/// The threads of a forked process, or None if it was not forked. It lacks its parent's threads,
+/// and work for those would wait forever.
 fn forked_pool() -> Option<&'static ThreadPool> {
     static POOL: Mutex<Option<(u32, &ThreadPool)>> = Mutex::new(None);
 

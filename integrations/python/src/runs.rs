@@ -1,4 +1,4 @@
-//! What follows a sort: the runs of equal codes in a sorted array.
+//! Finds the runs of equal codes in a sorted array (run-length encoding).
 //!
 //! Unique values, their counts, the inverse and ranks are all read from the runs.
 
@@ -14,9 +14,9 @@ use std::ops::Range;
 /// The codes of all runs, and their starts.
 type Runs<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>);
 
-/// Finds the runs of equal codes in rows of `columns` sorted codes. Returns the code of each run,
-/// and where it starts; the last of the starts is the number of all codes. Each code from
-/// `distinct` on is a run of its own.
+/// Finds the runs of equal codes in rows of `columns` sorted codes. Returns the code and the start
+/// of each run, and after the last start the number of all codes. Each code of at least `distinct`
+/// is a run of its own.
 #[pyfunction]
 pub(crate) fn runs<'py>(
     codes: &Bound<'py, PyAny>,
@@ -43,7 +43,7 @@ pub(crate) fn runs<'py>(
             parts.map(count).collect()
         });
         let count: usize = counts.iter().sum();
-        // numpy's memory has large pages, which a vector's has not.
+        // numpy allocates large pages, and a vector does not.
         let firsts = PyArray1::<C>::zeros(py, count, false);
         let starts = PyArray1::<i64>::zeros(py, count + 1, false);
         let (mut firsts_out, mut starts_out) = (firsts.readwrite(), starts.readwrite());
@@ -158,16 +158,18 @@ impl FromPyObject<'_, '_> for Number {
             "max" => Self::Max,
             "average" => Self::Average,
             "ordinal" => Self::Ordinal,
-            _ => return Err(PyValueError::new_err(format!("no number is called {name}"))),
+            _ => return Err(PyValueError::new_err(format!("unknown number: {name}"))),
         })
     }
 }
 
-/// Threads that number elements, at most: each reads all indices.
+/// The most threads that number elements, since each reads all indices.
 const NUMBERERS: usize = 8;
 
-/// Numbers all elements: `indices` has those of the sorted array, whose runs have these starts. It
-/// has rows of `columns` elements. The bits of the numbers go to `out`.
+/// Numbers all elements by their runs, and writes the bits of the numbers to `out`.
+///
+/// `indices` sorts the array, which has rows of `columns` elements. The runs of the sorted array
+/// have these `starts`.
 #[pyfunction]
 pub(crate) fn number(
     py: Python<'_>,
@@ -181,8 +183,8 @@ pub(crate) fn number(
     let out = out.as_slice_mut()?;
     same_length(indices.len(), out.len())?;
     let found = detach(py, || {
-        // Each thread has a part of `out`, and passes over the indices that are not in it. So no
-        // two threads write to one.
+        // Each thread writes a part of `out`, and skips the indices outside it. So no two threads
+        // write to the same element.
         let threads = rayon::current_num_threads().min(NUMBERERS);
         let part = out.len().div_ceil(threads).max(PART);
         let parts = out.par_chunks_mut(part).enumerate();
@@ -219,7 +221,7 @@ fn number_part(
             Number::Ordinal => (least, 1),
         };
         for &index in elements {
-            // (Indices before the part are beyond its end, too.)
+            // For an index before the part, the difference wraps around, beyond its end.
             if let Some(out) = out.get_mut((index as usize).wrapping_sub(begin)) {
                 *out = number;
             }
@@ -233,11 +235,11 @@ fn number_part(
 type Distinct<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyArray1<i64>>>);
 
 /// Finds the runs of equal values in sorted words. Returns a word of each run, or None if each word
-/// is a run of its own, and where runs start, if that is asked for, with the number of all words
-/// behind them. All missing values are one run if `equal_missing`.
+/// is a run of its own. If `with_starts`, also returns the starts of the runs, and after them the
+/// number of all words. All missing values are one run if `equal_missing`.
 ///
-/// Where equal values have different words, as -0 and 0 or two NaNs, the first in `source`, which
-/// has the words in their original order, stands for its run.
+/// If a run has different words for equal values, such as -0 and 0 or two NaNs, the first of them
+/// in `source` is returned. `source` has the words in their original order.
 #[pyfunction]
 pub(crate) fn distinct<'py>(
     sorted: &Bound<'py, PyAny>,
@@ -300,10 +302,10 @@ const BLOCK: usize = 32;
 struct DistinctRuns<'a, W> {
     sorted: &'a [W],
     merged: Codes<W>,
-    /// The number of words that are not missing: those that are come last.
+    /// The number of words that are not missing values. Missing values come last.
     numbers: usize,
     equal_missing: bool,
-    /// The index of the first 0 behind a -0, which starts no run.
+    /// The index where the words of zeros change from one sign to the other, which starts no run.
     zero: Option<usize>,
 }
 
@@ -343,7 +345,7 @@ impl<'a, W: Word> DistinctRuns<'a, W> {
 
     /// Whether missing values have different words.
     fn are_missing_mixed(&self) -> bool {
-        // (They are sorted.)
+        // They are sorted: all are equal if the first and the last one are.
         self.missing().first() != self.missing().last()
     }
 
@@ -354,7 +356,7 @@ impl<'a, W: Word> DistinctRuns<'a, W> {
             let end = self.numbers.min(begin + PART);
             let words = &self.sorted[begin..end];
             let before = begin.checked_sub(1).map(|at| self.sorted[at]);
-            // (No branches, so that several words are compared by one instruction.)
+            // Without branches, so that one instruction compares several words.
             let pairs = words.iter().zip(&words[1..]);
             let others: u32 = pairs.map(|(a, b)| u32::from(a != b)).sum();
             let is_merged = self.zero.is_some_and(|zero| (begin..end).contains(&zero));

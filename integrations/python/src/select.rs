@@ -1,9 +1,9 @@
 //! Selection on the CPU: the elements of some ranks, without a sort of the others.
 //!
-//! The codes of a random sample give bounds that the codes of the wanted ranks are very likely
-//! within (Floyd, Rivest, "Expected time bounds for selection", CACM 1975). Then one or two passes
-//! on all cores compare each element with them. The elements between the bounds are few, and are
-//! sorted. If the sample has misled, a caller sorts everything.
+//! A random sample gives bounds that very likely enclose the codes of the wanted ranks (Floyd,
+//! Rivest, "Expected time bounds for selection", CACM 1975). One or two passes on all cores compare
+//! each element with the bounds. The few elements between the bounds are sorted. If the bounds
+//! prove wrong, the caller sorts everything.
 //!
 //! Codes are computed on the fly: no array of codes is made. Of equal codes, those with the
 //! smallest indices come first.
@@ -13,16 +13,17 @@ use crate::keys::{BLOCK, Keys};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Up to this number of elements are selected from by the standard library, on one thread.
+/// For up to this number of elements, the standard library selects, on one thread.
 const FEW: usize = 1 << 11;
 
-/// Elements of which a thread takes a part: it starts in the time that it takes to compare these.
+/// Threads share a pass over more elements than these. Starting a thread takes as long as comparing
+/// this many.
 const SHARED: usize = 1 << 17;
 
 /// Elements of a part.
 const PART: usize = 1 << 16;
 
-/// Elements of the sample: a part of all, but never fewer or more.
+/// The sample has 1/SAMPLED of all elements, within these limits.
 const SAMPLED: usize = 32;
 const LEAST_SAMPLE: usize = 1 << 8;
 const MOST_SAMPLE: usize = 1 << 14;
@@ -30,7 +31,7 @@ const MOST_SAMPLE: usize = 1 << 14;
 /// More records than these are sorted on all cores.
 const MANY: usize = 1 << 13;
 
-/// Ranks are few if they are at most this part of all: beyond it, a sort takes less time.
+/// If more than 1/8 of the ranks are wanted, a sort takes less time than a selection.
 const FEW_RANKS: usize = 8;
 
 /// Whether a selection of this many ranks can be faster than a sort.
@@ -38,10 +39,11 @@ pub(crate) const fn pays(ranks: usize, len: usize) -> bool {
     len <= FEW || ranks <= len / FEW_RANKS
 }
 
-/// The indices of the `k` smallest codes, in the order of the codes. `None` if the sample misled.
+/// The indices of the `k` smallest codes, in the order of the codes. `None` if the bound of the
+/// sample proves wrong.
 ///
-/// There are fewer than 2^32 words, and `k` of them [pay](pays). Takes memory for a few times `k`
-/// records: of codes that equal the bound, each part keeps only the first `k`.
+/// There must be fewer than 2^32 words, and a selection of `k` must [pay](pays). Takes memory for a
+/// few times `k` records, since each part keeps only the first `k` codes that equal the bound.
 pub(crate) fn smallest<W: Keys>(words: &[W], order: &Order, k: usize) -> Option<Vec<u32>> {
     if k == 0 {
         return Some(Vec::new());
@@ -62,7 +64,8 @@ pub(crate) fn smallest<W: Keys>(words: &[W], order: &Order, k: usize) -> Option<
 
 /// The `k` smallest records, sorted.
 fn sorted_first<W: Word>(mut records: Vec<W::Indexed>, k: usize) -> Vec<W::Indexed> {
-    // (A sort on all cores is faster than to remove a small part of the records on one.)
+    // Sorting all records on all cores takes less time than removing a small part of them on one
+    // core.
     if records.len() > k && (records.len() <= MANY || records.len() / 2 > k) {
         records.select_nth_unstable(k);
         records.truncate(k);
@@ -80,14 +83,14 @@ fn sort<T: Ord + Send>(items: &mut [T]) {
     }
 }
 
-/// What is collected: elements up to a bound.
+/// The condition for elements to be collected: a code up to a bound.
 struct Within<'a, W> {
     order: &'a Order,
     codes: Codes<W>,
     most: W,
-    /// The value of this code, if values compare as codes do: so they are compared faster.
+    /// The value of the code `most`, if values compare as codes do: comparing values is faster.
     bound: Option<W>,
-    /// Elements of the code `most` that are of use.
+    /// The most elements with the code `most` that are needed.
     k: usize,
 }
 
@@ -103,7 +106,7 @@ impl<'a, W: Keys> Within<'a, W> {
         }
     }
 
-    /// Whether there is an element up to the bound, or below it.
+    /// Whether a block has an element up to the bound, or below it if `is_strict`.
     #[inline(always)]
     fn is_in(&self, block: &[W; BLOCK], is_strict: bool) -> bool {
         if let Some(bound) = self.bound {
@@ -157,22 +160,22 @@ fn within<W: Keys>(words: &[W], within: &Within<'_, W>) -> Vec<W::Indexed> {
     found.concat()
 }
 
-/// Codes that those of the ranks are within, very likely: none where the ranks are so near to an
-/// end that all codes on that side are within.
+/// Bounds that very likely enclose the codes of the ranks. A side has none if the ranks are so near
+/// to that end that all codes there are within.
 fn bounds<W: Word>(words: &[W], codes: &Codes<W>, ranks: Range<usize>) -> (Option<W>, Option<W>) {
     let len = words.len();
     let size = (len / SAMPLED).clamp(LEAST_SAMPLE, MOST_SAMPLE);
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut sample: Vec<W> = (0..size)
         .map(|_| {
-            // (The upper half of a product with the length: any of the indices, alike.)
+            // The upper half of the product with the length: all indices are equally likely.
             state = (state.wrapping_mul(0x5851_f42d_4c95_7f2d)).wrapping_add(0x1405_7b7e);
             let index = ((u128::from(state) * len as u128) >> 64) as usize;
             words[index].encode(codes)
         })
         .collect();
-    // The number of samples below a rank has about the variance of its mean. So many of its
-    // deviations are exceeded less than once in ten million times.
+    // The variance of the number of samples below a rank is about its mean. A slack of five
+    // standard deviations and 8 more is exceeded less than once in ten million times.
     let slack = |expected: f64| 5.0 * expected.sqrt() + 8.0;
     let expected = |rank: usize| rank as f64 * size as f64 / len as f64;
     let from_end = |rank: usize| expected(len - rank);
@@ -198,9 +201,11 @@ impl<W: Word> Sides<W> {
     }
 }
 
-/// Writes an item for each word to `out`, so that those of some ranks are between two positions,
-/// which are returned, items of smaller codes before and those of greater ones behind them. On
-/// each side they keep their order. `None` if the sample misled, or there is nothing to gain.
+/// Partitions items by two bounds: writes an item for each word to `out`, and returns the range of
+/// the items between the bounds, which has those of the given ranks.
+///
+/// Items of smaller codes come before the range, and items of greater codes after it, each in their
+/// original order. `None` if the bounds prove wrong, or if there is nothing to gain.
 pub(crate) fn split<W: Word, T: Send>(
     words: &[W],
     codes: &Codes<W>,
@@ -277,7 +282,7 @@ pub(crate) fn split<W: Word, T: Send>(
 }
 
 /// Writes indices so that those of some ranks are in the order of their codes, those of smaller
-/// codes before and of greater ones after them. Whether it was done: see [`split`].
+/// codes before and of greater ones after them. False if it was not done: see [`split`].
 pub(crate) fn argpartition<W: Word>(
     words: &[W],
     codes: &Codes<W>,
@@ -299,8 +304,8 @@ pub(crate) fn argpartition<W: Word>(
 }
 
 /// Writes words so that those of some ranks are in the order of their codes, those of smaller codes
-/// before and of greater ones after them. Whether it was done: see [`split`]. `codes` is a
-/// bijection.
+/// before and of greater ones after them. False if it was not done: see [`split`]. `codes` must be
+/// a bijection.
 pub(crate) fn partition<W: Word>(
     words: &[W],
     codes: &Codes<W>,
@@ -322,7 +327,7 @@ fn map_in_place<T: Copy>(items: &mut [T], map: impl Fn(T) -> T) {
     items.iter_mut().for_each(|item| *item = map(*item));
 }
 
-/// Puts items in order, but only those of some ranks: those before and behind them are in any.
+/// Sorts the items of some ranks only. Those before and after them are in any order.
 fn arrange<T: Ord + Send>(mut items: &mut [T], ranks: Range<usize>) {
     if ranks.start > 0 && ranks.start < items.len() {
         items = items.select_nth_unstable(ranks.start - 1).2;

@@ -1,4 +1,5 @@
-//! Sorts of one array: of its values in place of codes, wherever their type is a key of the sorter.
+//! Sorts one array: by its values if their type is a key type of the sorter, and otherwise by
+//! codes.
 
 use crate::arrays::{map_in_place, map_parts, same_length};
 use crate::codes::{Codes, Kind, Order};
@@ -12,7 +13,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use wgpu_bcfsort::{Error, MultiSorter, Order as Direction};
 
-/// Writes the sorted words to `out`; without words, those that are there.
+/// Writes the sorted words to `out`. Without words, sorts those in `out`.
 pub(crate) fn sort<W: Keys>(
     engine: &Engine,
     words: Option<&Bound<'_, PyAny>>,
@@ -99,13 +100,13 @@ fn numpys_kind<W: Keys>(order: &Order) -> Option<char> {
         _ if order.descending => None,
         Kind::Unsigned => Some('u'),
         Kind::Signed => Some('i'),
-        // (Halves have no vector instructions.)
+        // numpy has no vector instructions for half floats.
         Kind::Float(_) => (order.has_missing() && W::ARE_KEYS).then_some('f'),
     }
 }
 
-/// Puts what numpy has sorted in the order of the bits. It does not order -0 and 0, takes NaT for
-/// the smallest integer, and may have replaced all NaNs by one.
+/// Corrects what numpy has sorted to the order of the bits. numpy does not order -0 and 0, takes
+/// NaT for the smallest integer, and may have replaced all NaNs by one.
 fn order_as_bits<W: Keys>(words: &[W], sorted: &mut [W], order: &Order, codes: &Codes<W>) {
     if order.kind == Kind::Signed {
         let missing = sorted.partition_point(|&word| codes.is_moved(word));
@@ -127,7 +128,8 @@ fn order_as_bits<W: Keys>(words: &[W], sorted: &mut [W], order: &Order, codes: &
     if zeros.is_empty() {
         return;
     }
-    // (Not even their numbers are kept: of two that are equal, an instruction returns one twice.)
+    // numpy does not keep how many there are of each: of two equal values, a vector instruction may
+    // return one twice.
     let negative_zero = W::of(1 << (8 * size_of::<W>() - 1));
     let negative = words.iter().filter(|&&word| word == negative_zero).count();
     zeros[..negative].fill(negative_zero);
@@ -151,7 +153,7 @@ fn sort_on_gpus<W: Keys>(
     if !W::ARE_KEYS {
         encode(words, out, codes);
         let sorted = gpus.sort(out, Direction::Ascending);
-        // (After an error, too: in place, these are the words that the CPU sorts then.)
+        // After an error, too: in a sort in place, the CPU then sorts these words.
         map_in_place(out, |code| code.decode(codes));
         return sorted;
     }
@@ -169,7 +171,7 @@ fn sort_on_gpus<W: Keys>(
 struct Sorted<'a, W> {
     out: &'a mut [W],
     written: usize,
-    /// Whether all words so far are to be moved.
+    /// Whether all words so far are missing values to be moved.
     are_moved: bool,
     codes: &'a Codes<W>,
 }
@@ -192,7 +194,7 @@ impl<'a, W: Keys> Sorted<'a, W> {
             self.copy(&block[..moved]);
             self.are_moved = rest.is_empty();
             if !self.are_moved {
-                // Behind them is nothing yet.
+                // Nothing is written after them yet.
                 let to = self.out.len() - self.written;
                 self.out.copy_within(..self.written, to);
                 self.written = 0;

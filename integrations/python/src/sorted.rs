@@ -85,7 +85,7 @@ fn search_all<W: Word>(
 }
 
 /// Merges two sorted arrays into `out`: of equal elements, those of `first` come first. `indices`
-/// gets the index of each element in `first` and `second`, one after the other.
+/// gets the index of each element in the concatenation of `first` and `second`.
 ///
 /// Each thread merges a part of the result. A binary search finds where its inputs begin: Odeh,
 /// Green, Mwassi, Shmueli, Birk, "Merge Path - Parallel Merging Made Simple", IPDPSW 2012.
@@ -145,9 +145,11 @@ pub(crate) fn merge(
     }; u8, u16, u32, u64)
 }
 
-/// How many of the first `end` elements of the result are of the first input. `cut` is that number
-/// for the first `begin`. It grows by at most `end - begin`, also if the inputs are not sorted:
-/// then the result is some permutation of them.
+/// Of the first `end` elements of the result, the number that come from the first input. `cut` is
+/// that number for `begin`.
+///
+/// It grows by at most `end - begin`, even if the inputs are not sorted: then the result is some
+/// permutation of them.
 fn cut_at<W: Word>(
     (first, second): (&[W], &[W]),
     codes: &Codes<W>,
@@ -155,7 +157,7 @@ fn cut_at<W: Word>(
     end: usize,
     cut: usize,
 ) -> usize {
-    // (The second input has `end - cut` elements to give at most, and at least `begin - cut`.)
+    // The second input gives at least `begin - cut` elements and at most `end - cut`.
     let mut low = cut.max(end.saturating_sub(second.len()));
     let mut high = first.len().min(cut + (end - begin));
     while low < high {
@@ -170,7 +172,7 @@ fn cut_at<W: Word>(
     low
 }
 
-/// Merges the parts of both inputs, which begin at `starts` of the whole.
+/// Merges parts of both inputs. In the concatenated inputs they begin at `starts`.
 fn merge_part<W: Word>(
     (first, second): (&[W], &[W]),
     starts: (usize, usize),

@@ -22,7 +22,7 @@ use wgpu_bcfsort::{MultiSorter, Order, SortKey};
 const BATCH: usize = 1 << 18;
 
 /// A column to sort by: its name, whether it descends, whether its nulls come last, and whether its
-/// dictionary has the order of its values, although the schema does not say so.
+/// dictionary is declared to be in order, even if the schema does not say so.
 type By = (String, bool, bool, bool);
 
 /// Whether tables can be sorted by columns of a type of Arrow.
@@ -66,7 +66,8 @@ fn read(table: &Bound<'_, PyAny>) -> PyResult<(Vec<RecordBatch>, SchemaRef)> {
     let batches =
         (table.extract()).and_then(|table: AnyRecordBatch| Ok(table.into_table()?.into_inner()));
     batches.map_err(|error| {
-        // What Arrow cannot import is an `Exception`, which callers could not tell from others.
+        // If the import fails, the error is a plain `Exception`, which callers could not tell from
+        // others.
         if error
             .get_type(table.py())
             .is(table.py().get_type::<PyException>())
@@ -186,7 +187,8 @@ fn chunks(batches: &[RecordBatch], column: usize) -> Vec<&dyn Array> {
         .collect()
 }
 
-/// The longest dictionary of chunks, if they have dictionaries, and all others begin it.
+/// The longest dictionary of chunks. None unless all have dictionaries, and the others are prefixes
+/// of the longest.
 fn common_dictionary<'a>(chunks: &[&'a dyn Array]) -> Option<&'a ArrayRef> {
     let all: Vec<&ArrayRef> = (chunks.iter())
         .map(|chunk| Some(chunk.as_any_dictionary_opt()?.values()))
@@ -212,7 +214,7 @@ fn gather(
     schema: &SchemaRef,
     indices: &[u32],
 ) -> Result<Vec<RecordBatch>, ArrowError> {
-    // The first row of each batch, and the number of all.
+    // The first row of each batch, and the number of all rows.
     let mut starts = vec![0];
     for batch in batches {
         starts.push(starts[starts.len() - 1] + batch.num_rows());

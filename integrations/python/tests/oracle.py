@@ -30,7 +30,7 @@ def code(array, *, descending=False, nan="last", merge=True):
 
 
 def _wide(floats):
-    # (Signalling NaNs raise a flag of the processor.)
+    # Signalling NaNs raise a flag of the processor.
     with np.errstate(invalid="ignore"):
         return floats.astype(np.float64)
 

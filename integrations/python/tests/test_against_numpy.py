@@ -115,7 +115,7 @@ def check_partition(array, order, device, axis, ranks):
     ]
     for number, (codes, unsorted) in enumerate(parts):
         codes, wanted = np.moveaxis(codes, axis, -1), np.moveaxis(unsorted, axis, -1)
-        # (The codes of a permutation are the same: so is the set of their ranks.)
+        # The result is a permutation of the input, so its sorted codes are the same.
         wanted = np.sort(wanted, -1)
         assert np.array_equal(np.sort(codes, -1), wanted), number
         for rank in ranks:
@@ -134,7 +134,7 @@ def test_the_cpu_sorts_as_numpy(array, order, random, data):
 @pytest.mark.parametrize("shape", [1 << 14, 300_000, (2, 150_000), (150_000, 2), (500, 500)])
 @pytest.mark.parametrize("dtype", ["f4", "i8", "u2"])
 def test_the_cpu_sorts_large_arrays_as_numpy(shape, dtype):
-    # (All cores sort those of 150 000 elements and more, and numpy others.)
+    # All cores sort arrays of at least 150 000 elements, and numpy sorts smaller ones.
     words = np.random.default_rng(1).integers(0, 2**64, shape, np.uint64)
     array = words.astype(f"u{np.dtype(dtype).itemsize}").view(dtype)
     for descending in (False, True):
@@ -147,7 +147,7 @@ def test_the_cpu_sorts_large_arrays_as_numpy(shape, dtype):
 def test_the_gpu_sorts_as_numpy(gpu, dtype, descending, nan):
     order = {"descending": descending, "nan": nan}
 
-    # (Each call takes milliseconds on a software adapter.)
+    # Each call takes milliseconds on a software adapter.
     @settings(max_examples=4)
     @given(arrays(dimensions=2, dtypes=[dtype]), st.integers(0, 1000))
     def sorts(array, random):

@@ -1,4 +1,4 @@
-"""What numpy's own tests of sorts are about, and inputs that are unusual or wrong."""
+"""The subjects of numpy's own tests of sorts, and unusual or wrong inputs."""
 
 import array as python_array
 
@@ -80,7 +80,7 @@ def test_axes_and_long_rows(device):
 @pytest.mark.parametrize(
     ("shape", "axis", "k"),
     [
-        # A workgroup of the GPU has a row: the first 1024 at most, of 32 to 2^20 elements.
+        # Each row takes a workgroup of the GPU: k is at most 1024, in rows of 32 to 2^20 elements.
         ((30, 700), 1, 700),
         ((1500, 30), 0, 1024),
         ((1500, 30), 0, 1025),
@@ -263,7 +263,7 @@ def test_partitions_without_ranks_and_with_many(device):
 
 
 def test_large_arrays_without_a_device():
-    # (A software adapter is never chosen unasked: numpy sorts.)
+    # `auto` never chooses a software adapter: numpy sorts.
     a = np.random.default_rng(7).standard_normal(1 << 19, np.float32)
     assert np.array_equal(bcfsort.sort(a), np.sort(a))
     assert np.array_equal(bcfsort.argsort(a), np.argsort(a, kind="stable"))

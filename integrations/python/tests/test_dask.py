@@ -17,7 +17,7 @@ import pytest
 import bcfsort.dask
 import bcfsort.pandas
 
-# Every partition is sorted by the worker's best adapter, also if that is a software one.
+# Every partition is sorted by the worker's best adapter, even if that is a software one.
 WORKER = {"WGPU_BCFSORT_REQUIRE_ADAPTER": "1"}
 
 
@@ -209,7 +209,7 @@ def sort_and_kill(frame, folder, when):
     """Sorts while a worker is killed: before it has moved its rows, or when it has sorted some."""
     parts = dd.from_pandas(frame, npartitions=8)
     go = folder / "go"
-    # (The sample is computed in the call.)
+    # The sample is computed in the call.
     go.touch()
     if when == "before rows are moved":
         parts = parts.map_partitions(wait_for_go, str(folder), meta=parts)
@@ -250,7 +250,7 @@ def allow_failures(count, dask_scheduler):
 def test_a_partition_that_kills_its_workers_is_an_error(client, frame):
     parts = dd.from_pandas(frame, npartitions=4)
     result = bcfsort.dask.sort_values(parts, "k").map_partitions(die, meta=parts)
-    # (By default it is tried on four workers.)
+    # By default it is tried on four workers.
     before = client.run_on_scheduler(allow_failures, 0)
     try:
         with pytest.raises(distributed.KilledWorker, match="1 different workers"):
@@ -273,7 +273,7 @@ def cluster_of_commands(tmp_path):
     file = str(tmp_path / "scheduler.json")
     shared = ["--scheduler-file", file]
     network = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
-    # (Workers must be able to import the functions of this file.)
+    # Workers must be able to import the functions of this file.
     paths = [str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, **WORKER, "PYTHONPATH": os.pathsep.join(paths)}
     worker = ["worker", *network, *shared, "--nthreads", "1", "--no-nanny"]

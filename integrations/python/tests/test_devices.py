@@ -137,7 +137,7 @@ def without_adapters(arguments="", calls=5000, **variables):
         **os.environ,
         "VK_DRIVER_FILES": "/nonexistent",
         "VK_ICD_FILENAMES": "/nonexistent",
-        # (With few threads, few calls are worth the start of a GPU.)
+        # With few threads, few calls are worth the start of a GPU.
         "RAYON_NUM_THREADS": "4",
         **variables,
     }

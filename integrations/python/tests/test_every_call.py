@@ -11,15 +11,15 @@ import pytest
 
 PROGRAM = pathlib.Path(every_call.__file__)
 
-# What the CPU does sooner than the array is copied to a GPU.
+# Calls that take the CPU less time than a copy of the array to a GPU.
 SELECTIONS = {"topk", "partition", "argpartition"}
 
-# Drivers of software adapters, each of which the loader lists as often as it is named.
+# Drivers of software adapters. The loader lists a driver as often as it is named.
 SOFTWARE = sorted(pathlib.Path("/usr/share/vulkan/icd.d").glob("lvp*.json"))
 
 
 def outcome_of(mode, **variables):
-    # (In a process of its own: the other tests use the GPU.)
+    # In a process of its own, since the other tests use the GPU.
     command = [sys.executable, str(PROGRAM), mode]
     environment = {**os.environ, **variables}
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Sorts of values in place of codes: the exact bits, missing values at the end, and ``out``."""
+"""Sorts by values instead of codes: the exact bits, missing values at the end, and ``out``."""
 
 import ml_dtypes
 import numpy as np
@@ -84,7 +84,7 @@ def test_each_bit_is_where_it_belongs(device, dtype, descending):
 
 @pytest.mark.parametrize("descending", [False, True])
 def test_missing_values_of_many_blocks_are_moved(device, descending):
-    # (A GPU passes the result on in blocks of 16 MiB.)
+    # A GPU passes the result on in blocks of 16 MiB.
     array = np.full(6_000_000, -np.nan if not descending else np.nan, np.float32)
     array[::3] = np.arange(2_000_000)
     for times in (1, 3):

@@ -21,7 +21,7 @@ EXCLUDED = {
     # Results are arrays of numpy's base class, and masked arrays are refused.
     "test_unique_subclass": "results are no subclasses",
     "test_unique_masked": "masked arrays are refused",
-    # No call has a type that is taken here.
+    # No call has a type that this package sorts.
     "test_unique_byte_string_hash_based": "strings",
     "test_unique_unicode_string_hash_based": "strings",
     "test_unique_vstring_hash_based_equal_nan": "strings",
@@ -61,7 +61,7 @@ def replaced(name):
         given = [*args, *kwargs.values()][: 2 if name == "searchsorted" else 1]
         if not is_taken(*given):
             return theirs(*args, **kwargs)
-        # (All results are sorted here.)
+        # All results are sorted here.
         kwargs.pop("sorted", None)
         calls.append(name)
         return ours(*args, **kwargs)

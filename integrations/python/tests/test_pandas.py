@@ -130,7 +130,7 @@ def test_flags_are_as_in_pandas():
     frame = pd.DataFrame({"a": [1, 2, 1], "b": [1, 2, 3]})
     for ascending in (0, 1, np.False_, np.int8(1), [0, 1], (False, True), np.array([False, True])):
         got = bcfsort.pandas.sort_values(frame, ["a", "b"], ascending=ascending)
-        # (pandas takes no single number for several columns.)
+        # pandas takes no single number for several columns.
         flags = [bool(each) for each in np.broadcast_to(ascending, 2)]
         wanted = frame.sort_values(["a", "b"], ascending=flags, kind="stable")
         pd.testing.assert_frame_equal(got, wanted)

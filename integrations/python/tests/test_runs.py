@@ -26,7 +26,7 @@ def codes_of(array, equal_nan=True):
 
 
 def check_unique(array, device, flags, equal_nan):
-    # (Of equal elements the first one is the value: so the result has the bits of the input.)
+    # The value is the first of equal elements, so the result has bits of the input.
     codes = codes_of(array, equal_nan)
     _, index, *rest = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
     values = array.reshape(-1)[index]
@@ -69,7 +69,7 @@ def test_unique_is_numpys(array, flags, equal_nan):
         wanted = np.unique(array, equal_nan=equal_nan, **flags)
     if not any(flags.values()):
         got, wanted = (got,), (wanted,)
-    # (numpy's order of NaNs is that of its sort: their inverse is not the same.)
+    # numpy's sort leaves NaNs in another order, so their inverse differs.
     if flags["return_inverse"] and not equal_nan:
         got, wanted = got[:1], wanted[:1]
     for one, other in zip(got, wanted, strict=True):

@@ -46,7 +46,7 @@ RANKS = [0, 1, 5, 100, 1000, N // 100, N // 9, N // 2, N - 1, N]
 def key_of(array, descending):
     """Numbers in the expected order, missing values last."""
     if array.dtype.kind == "f":
-        # (-0 is 0.)
+        # Adding 0 turns -0 into 0.
         keys, missing = array.astype(np.float64) + 0.0, np.isnan(array)
     else:
         keys = array.view(np.int64) if array.dtype.kind == "M" else array.astype(np.int64)

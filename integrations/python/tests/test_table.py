@@ -157,7 +157,7 @@ def test_the_declared_order_of_several_chunks_is_kept():
         array = pa.DictionaryArray.from_arrays(pa.array(keys, pa.int8()), values, ordered=ordered)
         return pa.table({"k": array})
 
-    # (A dictionary may grow from chunk to chunk.)
+    # A dictionary may grow from chunk to chunk.
     grown = pa.concat_tables([chunk([1, 0], ["z", "y"]), chunk([2, None, 0], ["z", "y", "x"])])
     got = bcfsort.sort_table(grown, "k", nulls_last=True)
     assert got["k"].to_pylist() == ["z", "z", "y", "x", None]

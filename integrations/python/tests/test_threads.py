@@ -56,7 +56,7 @@ def test_other_threads_run_during_a_sort(gpu):
     done.set()
     ticker.join()
     during = [each for each in ticks if begin < each < end]
-    # A thread that waits for the GIL ticks not once. (Other programs may delay it.)
+    # A thread that waits for the GIL would not tick. Other programs may delay some ticks.
     assert len(during) > (end - begin) / 0.001 / 20
 
 
@@ -69,7 +69,7 @@ def interrupts():
 
 
 def test_an_interrupt_ends_a_sort_of_many_rows(gpu, interrupts):
-    # (A sort of a GPU is not ended; between two of them, Ctrl-C is seen.)
+    # A sort on a GPU is not interrupted: Ctrl-C is checked between two of them.
     rows = np.random.default_rng(1).integers(0, 2**62, (1, 1 << 20))
     bcfsort.sort(rows, device=gpu)
     timer = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
@@ -130,7 +130,7 @@ def test_a_forked_process_sorts_on_all_of_its_cores(device):
         is_sorted &= np.array_equal(bcfsort.unique(a, device=device), np.arange(1000))
         os.write(writer, b"sorted" if is_sorted else b"not sorted")
         os._exit(0)
-    # (A process that waits for threads that it does not have is ended by the alarm.)
+    # The alarm ends a process that waits for threads that it does not have.
     assert os.waitpid(process, 0)[1] == 0
     assert os.read(reader, 100) == b"sorted"
     os.close(reader)
