@@ -1,4 +1,4 @@
-//! What `sql` and `sort-table` share.
+//! Code that `sql` and `sort-table` share: the connection, and tables of files.
 
 use anyhow::{Context, Result, ensure};
 use ballista::prelude::{SessionConfigExt, SessionContextExt};
@@ -13,7 +13,7 @@ use datafusion::prelude::{
 };
 use std::path::{Path, PathBuf};
 
-/// The cluster to ask.
+/// The cluster to connect to.
 #[derive(Args)]
 pub(crate) struct Cluster {
     /// The scheduler's host and port
@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) async fn connect(&self, options: &[(&str, &str)]) -> Result<SessionContext> {
         let mut config = SessionConfig::new_with_ballista();
-        // Types as they are in the files.
+        // Keep types as they are in the files.
         config
             .options_mut()
             .execution
@@ -57,13 +57,13 @@ pub(crate) async fn read(session: &SessionContext, path: &str) -> Result<DataFra
         "arrow" => (session.read_arrow(url, ArrowReadOptions::default()).await)
             .map_err(anyhow::Error::from),
         "csv" => (session.read_csv(url, CsvReadOptions::new()).await).map_err(anyhow::Error::from),
-        other => anyhow::bail!("{path}: .{other} is none of .parquet, .arrow and .csv"),
+        other => anyhow::bail!("{path}: unknown extension .{other}: use .parquet, .arrow or .csv"),
     };
     read.with_context(|| format!("cannot read {path}"))
 }
 
-/// The columns of all files, with the metadata of the first one: DataFusion would refuse files that
-/// differ in theirs.
+/// Reads all files with the metadata of the first one, since DataFusion would refuse files whose
+/// metadata differs.
 async fn read_parquet(session: &SessionContext, url: &str, first: &Path) -> Result<DataFrame> {
     let merged = (session.read_parquet(url, ParquetReadOptions::default())).await?;
     let footer = parquet_footer(first)?;
@@ -83,7 +83,8 @@ async fn read_parquet(session: &SessionContext, url: &str, first: &Path) -> Resu
     Ok(session.read_parquet(url, options).await?)
 }
 
-/// How to write Parquet files with the metadata and, from Parquet, the compression of a table.
+/// The options to write Parquet files with the metadata of a table and, if it is in Parquet files,
+/// with their compression.
 pub(crate) fn as_in(table: &DataFrame, path: &str) -> Result<TableParquetOptions> {
     let metadata = table.schema().metadata().iter();
     let mut options = TableParquetOptions {
@@ -104,8 +105,8 @@ fn extension(path: &Path) -> String {
     extension.to_string_lossy().into_owned()
 }
 
-/// The file itself, or the first one of a directory whose files with a known extension all have the
-/// same.
+/// The file itself, or the first file of a directory. All files with a known extension must have
+/// the same one.
 fn first_file(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_owned());
@@ -119,7 +120,7 @@ fn first_file(path: &Path) -> Result<PathBuf> {
             let other = extension(first);
             ensure!(
                 other == this,
-                "{}: there are .{other} and .{this} files",
+                "{}: the directory has .{other} and .{this} files: use one format",
                 path.display()
             );
             if file < *first {

@@ -1,4 +1,4 @@
-//! What executors do with the part of a plan that they are given.
+//! The execution engine of executors, which sorts the stages of a plan on the GPU.
 
 use ballista_core::JobId;
 use ballista_executor::execution_engine::{
@@ -29,7 +29,7 @@ impl ExecutionEngine for GpuEngine {
         config: &SessionConfig,
     ) -> Result<Arc<dyn QueryStageExecutor>> {
         let mut options = BcfsortOptions::of(config.options());
-        // The scheduler counts on the partitions that it has planned.
+        // The scheduler relies on the partitions that it has planned.
         options.single_run = Switch::Never;
         let plan = self.rule.replace(plan, &options)?;
         self.inner.create_query_stage_exec(

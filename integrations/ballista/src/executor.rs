@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Seconds between two signs of life: far below the least `--executor-timeout` of a scheduler.
+/// Seconds between two heartbeats, far below the least `--executor-timeout` of a scheduler.
 const HEARTBEAT: u64 = 2;
 
 /// Run an executor of a cluster
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     vcores: Option<usize>,
 
-    /// Memory, such as 32G: a task has one part in --vcores [default: 70 % of the machine's]
+    /// Memory, such as 32G, divided among --vcores tasks [default: 70 % of the machine's]
     #[arg(short, long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<u64>,
 
@@ -58,13 +58,13 @@ pub(crate) struct Arguments {
 fn host(text: &str) -> Result<(String, u16), String> {
     let parts = text.rsplit_once(':');
     let parsed = parts.and_then(|(host, port)| Some((host.to_owned(), port.parse().ok()?)));
-    parsed.ok_or_else(|| "a host and a port, such as 10.0.0.1:50050".to_owned())
+    parsed.ok_or_else(|| "expected a host and a port, such as 10.0.0.1:50050".to_owned())
 }
 
 fn size(text: &str) -> Result<u64, String> {
     SessionContext::parse_capacity_limit("limit", &text.to_uppercase())
         .map(|bytes| bytes as u64)
-        .map_err(|_| "a number with K, M or G, such as 32G".to_owned())
+        .map_err(|_| "expected a number with K, M or G, such as 32G".to_owned())
 }
 
 impl Arguments {

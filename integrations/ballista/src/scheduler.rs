@@ -1,4 +1,4 @@
-//! `bcfsort-ballista scheduler`: Ballista's scheduler, as it is.
+//! `bcfsort-ballista scheduler`: Ballista's scheduler, unchanged.
 
 use anyhow::{Context, Result};
 use ballista_scheduler::cluster::BallistaCluster;
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:50050")]
     bind: SocketAddr,
 
-    /// Seconds without a sign of life after which an executor counts as lost
+    /// Seconds without a heartbeat after which an executor counts as lost
     #[arg(long, value_name = "SECONDS", default_value_t = 60,
         value_parser = clap::value_parser!(u64).range(8..))]
     executor_timeout: u64,

@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Keys that are drawn for each part. Then a part is rarely more than 1.2 times the mean.
+/// The number of sampled keys per part, with which a part is rarely more than 1.2 times the mean.
 const SAMPLE: usize = 1000;
 
 /// Sort a table into files whose concatenation is in order
@@ -39,7 +39,8 @@ pub(crate) struct Arguments {
     by: Vec<String>,
 
     /// Files to write. Fewer are written if the first column has too few values
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
     parts: u32,
 
     /// Directory for part-00000.parquet and so on: a new one, or an empty one
@@ -54,7 +55,7 @@ pub(crate) struct Arguments {
     cluster: Cluster,
 }
 
-/// A column to sort by: nulls are at the end in ascending order, and first in descending order.
+/// Parses a column to sort by. Nulls are last in ascending order, and first in descending order.
 fn key(text: &str) -> SortExpr {
     match text.strip_suffix(":desc") {
         Some(name) => ident(name).sort(false, true),
@@ -79,9 +80,9 @@ impl Arguments {
             rows: expected,
             is_float,
         } = self.sample(&order).await?;
-        // One partition in a task, so that it is sorted at once, and filters where files are read.
-        // (Parquet's statistics leave out NaN, which has its place in the order: by them, files
-        // and pages that have one would be passed over.)
+        // Each task has one partition, so that it is sorted at once, and filters rows while it
+        // reads files. Parquet's statistics leave out NaN: with pruning by them, files and pages
+        // with NaN keys could be skipped, so it is off for floats.
         let prune = if is_float { "false" } else { "true" };
         let options = [
             ("datafusion.execution.target_partitions", "1"),
@@ -117,7 +118,7 @@ impl Arguments {
         let all: u64 = rows.iter().sum();
         ensure!(
             all == expected as u64,
-            "{all} rows were written of the {expected} that were there: the input has changed"
+            "{all} rows were written, but {expected} were counted: the input has changed"
         );
         let largest = rows.iter().max().copied().unwrap_or(0);
         tell(&format!(
@@ -130,12 +131,12 @@ impl Arguments {
 
     /// Counts the rows, and chooses splitters from a sample of them.
     async fn sample(&self, order: &[SortExpr]) -> Result<Sample> {
-        // Here all partitions are wanted.
+        // Here, the table is read in all of its partitions.
         let session = self.cluster.connect(&[]).await?;
         let table = read(&session, &self.input).await?;
         for key in order {
             let Expr::Column(column) = &key.expr else {
-                bail!("{} is no column", key.expr);
+                bail!("{} is not a column", key.expr);
             };
             if !table
                 .schema()
@@ -145,7 +146,7 @@ impl Arguments {
                 let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
                 ensure!(
                     !names.is_empty(),
-                    "no column {:?}: there are none",
+                    "no column {:?}: the input has no columns",
                     column.name
                 );
                 bail!(
@@ -190,7 +191,7 @@ impl Arguments {
     }
 }
 
-/// What is known of a table before its sort.
+/// The facts about a table that its sort is planned with.
 struct Sample {
     /// The first keys of all parts but the first one, in the order of the sort.
     splitters: Vec<ScalarValue>,
@@ -199,10 +200,10 @@ struct Sample {
     is_float: bool,
 }
 
-/// The condition of each part.
+/// The filter of each part.
 fn ranges(key: &SortExpr, splitters: &[ScalarValue]) -> Vec<Expr> {
     let column = || key.expr.clone();
-    // Before a splitter in the order of the sort, or not.
+    // The filter of keys before a splitter, in the order of the sort.
     let before = |splitter: &ScalarValue| {
         let value = lit(splitter.clone());
         if key.asc {
@@ -232,7 +233,7 @@ fn ranges(key: &SortExpr, splitters: &[ScalarValue]) -> Vec<Expr> {
     ranges
 }
 
-/// Has an executor sort these rows into a file, and returns their number.
+/// Sorts the rows of a range into a file, on an executor, and returns their number.
 async fn write(
     table: DataFrame,
     range: Expr,
@@ -250,6 +251,6 @@ async fn write(
         .find_map(|batch| ScalarValue::try_from_array(batch.columns().first()?, 0).ok());
     match count {
         Some(ScalarValue::UInt64(Some(rows))) => Ok(rows),
-        _ => bail!("the executor did not say how many rows it wrote"),
+        _ => bail!("the executor did not report the number of written rows"),
     }
 }

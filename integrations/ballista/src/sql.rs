@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 fn table(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=');
     let parts = parts.map(|(name, path)| (name.to_owned(), path.to_owned()));
-    parts.ok_or_else(|| "a name and a path, such as t=data/t.parquet".to_owned())
+    parts.ok_or_else(|| "expected a name and a path, such as t=data/t.parquet".to_owned())
 }
 
 impl Arguments {

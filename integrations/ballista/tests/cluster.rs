@@ -50,7 +50,7 @@ fn wait(what: &str, mut is_done: impl FnMut() -> bool) {
 }
 
 impl Cluster {
-    /// With two executors, which sort with the adapter, be it a software one.
+    /// Starts two executors, which sort on the adapter, even on a software one.
     fn start() -> Self {
         let [scheduler, ports @ ..] = ports::<5>();
         let mut cluster = Self {
@@ -168,7 +168,7 @@ fn success(output: &Output) {
     );
 }
 
-/// Compressed by another codec than the default one.
+/// Writes a file with another compression than the default one.
 fn write(path: &Path, batch: &RecordBatch) {
     let file = File::create(path).expect("a file");
     let gzip = Compression::GZIP(GzipLevel::default());
@@ -244,7 +244,7 @@ fn both_executors_sort() {
         .expect("sql");
     success(&printed);
     assert!(String::from_utf8_lossy(&printed.stdout).contains("| 19999 |"));
-    // Nobody reads it: as in `| head`, this is no error.
+    // A closed pipe, as by `| head`, is not an error.
     let mut unread = cluster
         .client(&["sql", "--table", "t=t/0.parquet", "SELECT v FROM t"])
         .stdout(Stdio::piped())
@@ -253,7 +253,7 @@ fn both_executors_sort() {
         .expect("sql");
     drop(unread.stdout.take());
     success(&unread.wait_with_output().expect("sql"));
-    // A query that fails leaves the old file.
+    // A query that fails keeps the old file.
     let written = std::fs::read(cluster.path("out.parquet")).expect("the file");
     let divided = "SELECT 1 / (v - 5) FROM t";
     let failed = cluster
@@ -318,7 +318,7 @@ fn sorts_a_table_into_parts() {
         } else {
             assert!(rows == sorted(&table));
         }
-        // Balanced, but for the keys that are equal.
+        // Balanced, except for equal keys.
         let largest = parts.iter().map(RecordBatch::num_rows).max().unwrap_or(0);
         assert!(
             largest < table.num_rows() / 5 * 13 / 10,
@@ -337,7 +337,7 @@ fn sorts_a_table_into_parts() {
     assert!(String::from_utf8_lossy(&again.stderr).contains("is not empty"));
 }
 
-/// No character of a name is a pattern, and types and metadata stay.
+/// No character of a name is taken for a pattern, and types and metadata are kept.
 #[test]
 fn names_types_and_metadata_stay() {
     let cluster = Cluster::start();
@@ -376,8 +376,8 @@ fn names_types_and_metadata_stay() {
     assert!(!wrong.stderr.contains(&0x1b));
 }
 
-/// No character of an output's name is a pattern, and of files with different metadata, that of the
-/// first one stays.
+/// No character of an output's name is taken for a pattern. If the files have different metadata,
+/// that of the first one is kept.
 #[test]
 fn metadata_and_compression_stay_in_every_part() {
     let cluster = Cluster::start();
@@ -492,7 +492,7 @@ fn without_a_scheduler() {
     );
 }
 
-/// What a terminal would obey is escaped, in messages of every kind.
+/// Characters that a terminal would obey are escaped in messages of every kind.
 #[test]
 fn messages_are_escaped() {
     let hidden = "a\u{1b}[2J\u{202e}";
