@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) async fn connect(&self, options: &[(&str, &str)]) -> Result<SessionContext> {
         let mut config = SessionConfig::new_with_ballista();
-        // Keep types as they are in the files.
+        // Types as they are in the files.
         config
             .options_mut()
             .execution

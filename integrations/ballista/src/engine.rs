@@ -29,7 +29,7 @@ impl ExecutionEngine for GpuEngine {
         config: &SessionConfig,
     ) -> Result<Arc<dyn QueryStageExecutor>> {
         let mut options = BcfsortOptions::of(config.options());
-        // The scheduler relies on the partitions that it has planned.
+        // The scheduler counts on the partitions that it has planned.
         options.single_run = Switch::Never;
         let plan = self.rule.replace(plan, &options)?;
         self.inner.create_query_stage_exec(

@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     cluster: Cluster,
 }
 
-/// Parses a column to sort by. Nulls are last in ascending order, and first in descending order.
+/// A column to sort by: nulls are at the end in ascending order, and first in descending order.
 fn key(text: &str) -> SortExpr {
     match text.strip_suffix(":desc") {
         Some(name) => ident(name).sort(false, true),
@@ -200,7 +200,7 @@ struct Sample {
     is_float: bool,
 }
 
-/// The filter of each part.
+/// The condition of each part.
 fn ranges(key: &SortExpr, splitters: &[ScalarValue]) -> Vec<Expr> {
     let column = || key.expr.clone();
     // The filter of keys before a splitter, in the order of the sort.

@@ -168,7 +168,7 @@ fn success(output: &Output) {
     );
 }
 
-/// Writes a file with another compression than the default one.
+/// Compressed by another codec than the default one.
 fn write(path: &Path, batch: &RecordBatch) {
     let file = File::create(path).expect("a file");
     let gzip = Compression::GZIP(GzipLevel::default());
@@ -253,7 +253,7 @@ fn both_executors_sort() {
         .expect("sql");
     drop(unread.stdout.take());
     success(&unread.wait_with_output().expect("sql"));
-    // A query that fails keeps the old file.
+    // A query that fails leaves the old file.
     let written = std::fs::read(cluster.path("out.parquet")).expect("the file");
     let divided = "SELECT 1 / (v - 5) FROM t";
     let failed = cluster

@@ -130,7 +130,7 @@ fn session(device: &str) -> SessionContext {
     SessionContext::new_with_state(with_gpu_sort(builder).build())
 }
 
-/// The seconds of a query, and the metrics of its sorts.
+/// The seconds of a query, and where they went.
 async fn time(session: &SessionContext, sql: &str) -> Result<(f64, String)> {
     let begin = Instant::now();
     let plan = session.sql(sql).await?.create_physical_plan().await?;

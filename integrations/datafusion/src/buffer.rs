@@ -1,4 +1,4 @@
-//! Input rows that are not sorted yet.
+//! Rows that are read and not sorted yet.
 
 use crate::gather::compact_batch;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};

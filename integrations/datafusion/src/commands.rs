@@ -53,7 +53,7 @@ pub fn in_one_line(text: &str) -> String {
 fn message(error: &anyhow::Error) -> String {
     let mut message = String::new();
     for cause in error.chain() {
-        // Many errors end with the message of their cause.
+        // Many errors end with what their cause says.
         let text = cause.to_string();
         if message.is_empty() {
             message = text;
@@ -119,7 +119,7 @@ impl DeviceArgument {
     }
 }
 
-/// Logs these levels to stderr, unless `RUST_LOG` names others.
+/// Logs to stderr, these levels unless `RUST_LOG` says otherwise.
 pub fn log(levels: &str) {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(levels))
         .format(|out, record| {
@@ -141,7 +141,7 @@ pub fn ended(done: Result<()>, failure: u8) -> ExitCode {
     }
 }
 
-/// Prints a line to stderr. A closed stderr is not an error.
+/// Prints a line to stderr. A closed stderr is no error.
 pub fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{}", in_one_line(line));
 }
@@ -262,7 +262,7 @@ pub fn keep_compression(file: &Path, options: &mut TableParquetOptions) -> Resul
         return Ok(());
     };
     for column in group.columns() {
-        // Files do not store the level: these are the usual ones.
+        // The file does not say the level: these are the usual ones.
         let compression = match column.compression() {
             Compression::UNCOMPRESSED => "uncompressed",
             Compression::SNAPPY => "snappy",

@@ -130,7 +130,7 @@ impl GpuSortExec {
     }
 }
 
-/// The most bits that all values to sort by can take together.
+/// The most bits that the values to sort by can have together.
 pub(crate) fn bits_of_keys(sort: &SortExec) -> u32 {
     let schema = sort.input().schema();
     let bits = |key: &PhysicalSortExpr| match key.expr.data_type(&schema) {

@@ -11,7 +11,7 @@ use std::ops::Range;
 /// The rows of several batches, numbered consecutively.
 pub(crate) struct Rows<'a> {
     schema: &'a SchemaRef,
-    /// For each column, its array in each batch.
+    /// For each column its part in each batch.
     columns: Vec<Vec<&'a dyn Array>>,
     /// The first row of each batch.
     starts: Vec<usize>,
@@ -36,7 +36,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Gathers these rows into batches of at most `batch_size`.
+    /// These rows, in batches of at most `batch_size`.
     pub(crate) fn gather(&self, rows: &[u32], batch_size: usize) -> Result<Vec<RecordBatch>> {
         let places: Vec<(usize, usize)> = (rows.par_iter().with_min_len(1 << 10))
             .map(|&row| self.place(row as usize))

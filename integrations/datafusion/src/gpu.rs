@@ -1,4 +1,4 @@
-//! The GPUs that sorts share.
+//! The GPU that sorts share.
 
 use crate::options::BcfsortOptions;
 use bcfsort_auto::model::{Call, Gpu};

@@ -15,7 +15,7 @@ pub(crate) struct Metrics {
     cpu_keys: Count,
     /// Sorts that the CPU did because the GPU failed. Their time counts as CPU time.
     fallbacks: Count,
-    /// Rows that are decoded from their keys, instead of gathered.
+    /// Rows that are decoded from their keys, and not collected.
     pub(crate) decoded_rows: Count,
     /// Sorts, of all rows or of a run.
     pub(crate) runs: Count,

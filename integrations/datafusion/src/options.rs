@@ -184,7 +184,7 @@ impl ExtensionOptions for BcfsortOptions {
 }
 
 impl BcfsortOptions {
-    /// The options of a session, or the defaults if it has none.
+    /// Those of a session, or the defaults if the session has none.
     ///
     /// # Examples
     ///

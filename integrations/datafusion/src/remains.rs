@@ -144,8 +144,8 @@ mod system {
     use std::task::Poll;
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    /// Starts a thread that waits for signals. It ends the process with 128 + the signal's number,
-    /// as shells report it. Signals that are ignored, as by nohup, stay ignored.
+    /// Starts the thread that waits for signals, which ends the process with 128 + the signal's
+    /// number, as shells report it. Signals that are ignored, as by nohup, stay ignored.
     pub(super) fn start() -> io::Result<()> {
         reserve_address_space();
         let (tell, told) = mpsc::channel();

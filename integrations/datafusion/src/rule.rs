@@ -223,7 +223,7 @@ fn selects_columns(projection: &ProjectionExec) -> bool {
         .all(|column| column.expr.is::<Column>())
 }
 
-/// The number of rows to sort, if it is known or estimated.
+/// The number of rows to sort, as far as it is known.
 fn rows(sort: &SortExec) -> Result<Precision<usize>> {
     let args = StatisticsArgs::new();
     let statistics = StatisticsContext::new().compute(sort.input().as_ref(), &args)?;

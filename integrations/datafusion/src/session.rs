@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Makes a session sort on the GPU: adds [`GpuSortRule`] as the last rule, and [`BcfsortOptions`]
 /// if they are missing.
 ///
-/// Call it after all calls that set the rules of the physical optimizer, or its defaults.
+/// Call it after all that sets the rules of the physical optimizer, or its defaults.
 ///
 /// # Examples
 ///

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// Sorted rows, whose batches are made on demand.
 pub(crate) enum Sorted {
-    /// The rows in the order of the input, and the indices that sort them.
+    /// The rows in the order that they came in, and the indices that sort them.
     Indexed { buffer: Buffer, indices: Vec<u32> },
     /// Rows whose columns are decoded from their keys.
     Decoded {
@@ -32,7 +32,7 @@ impl Sorted {
         }
     }
 
-    /// The approximate number of bytes that a row takes in a batch.
+    /// The bytes that a row takes in a batch, about.
     pub(crate) fn bytes_per_row(&self) -> usize {
         match self {
             Self::Indexed { buffer, .. } => buffer.copies / buffer.rows.max(1) + 16,

@@ -57,14 +57,14 @@ struct Shared {
     /// Some if the rows are sorted by all of their columns.
     key_columns: Option<KeyColumns>,
     fetch: Option<usize>,
-    /// Bytes per row in addition to its batch and the copies of its key columns.
+    /// Bytes that a row takes besides its batch and the copies of its key columns.
     per_row: usize,
     batch_size: usize,
     spill: SpillManager,
     metrics: Metrics,
 }
 
-/// Sorted rows, whose batches are made for one window at a time.
+/// Sorted rows, of which batches are made for a window at a time.
 struct Output {
     shared: Arc<Shared>,
     rows: Arc<Freed>,
@@ -75,7 +75,8 @@ struct Output {
     window: usize,
 }
 
-/// Sorted rows that are freed on another thread, so that a query does not wait for it.
+/// Sorted rows that are freed on another thread: a query does not wait until all memory is given
+/// back.
 struct Freed {
     /// Some until it is dropped.
     rows: Option<Sorted>,
@@ -247,7 +248,7 @@ impl Sorting {
             .with_metrics(shared.metrics.baseline.clone())
             .with_batch_size(shared.batch_size)
             .with_fetch(shared.fetch)
-            // Of equal rows, those of the earlier run come first.
+            // Of equal rows, those of the earlier run first.
             .with_round_robin_tie_breaker(false)
             .with_reservation(self.output)
             .build()
@@ -348,7 +349,7 @@ impl Shared {
         sorted.map_err(not_sorted)
     }
 
-    /// The columns to sort by, each as one array.
+    /// The columns to sort by, each in one piece.
     fn columns(&self, batches: &[RecordBatch]) -> Result<Vec<SortColumn>> {
         let column = |key: &datafusion_physical_expr::PhysicalSortExpr| {
             let parts: Vec<ArrayRef> = (batches.par_iter())

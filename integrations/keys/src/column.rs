@@ -12,7 +12,7 @@ use arrow_schema::DataType;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The number of rows that a thread processes at a time.
+/// Rows that a thread takes at a time.
 pub(crate) const BLOCK: usize = 1 << 12;
 
 /// The values of a column, read as unsigned integers of the same order. Their range determines how
@@ -238,7 +238,7 @@ fn set<T: Ordered, W: Word>(
     }
 }
 
-/// Iterates over the blocks of rows in parallel.
+/// The blocks of rows, in parallel.
 pub(crate) fn blocks(rows: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
     let block = move |i: usize| i * BLOCK..rows.min((i + 1) * BLOCK);
     (0..rows.div_ceil(BLOCK)).into_par_iter().map(block)

@@ -70,7 +70,7 @@ pub struct NarrowRows {
     len: usize,
 }
 
-/// How a column is packed in the keys.
+/// A column in the keys.
 #[derive(Debug)]
 struct Packed {
     data_type: DataType,
@@ -215,7 +215,7 @@ impl NarrowRows {
             Keys::U32(keys) => sort(keys, limit, |keys| sorter.sort_u32(keys)),
             Keys::U64(keys) => sort(keys, limit, |keys| sorter.sort_u64(keys)),
             Keys::Wide(..) => {
-                // The keys hold all columns, so there are none to compare.
+                // The keys hold all columns, so none is compared.
                 let indices = self.keys.first_indices(limit, &[], Floats::Total, sorter)?;
                 self.indices = Some(indices);
                 Ok(())

@@ -1,4 +1,4 @@
-//! Replaces columns of structs, dictionaries and long decimals by columns of plain values.
+//! Columns of structs, dictionaries and long decimals as columns of plain values.
 
 use crate::types::Canonical;
 use crate::{Floats, SortColumn};
@@ -99,7 +99,7 @@ fn ranks<K: ArrowDictionaryKeyType>(
     Ok(UInt32Array::new(ranks.into(), array.logical_nulls()))
 }
 
-/// An array of the column's values that Arrow's comparators order as this crate does.
+/// The values of a column in an array that Arrow's comparators order as this crate does.
 pub(crate) fn comparable(column: &SortColumn, floats: Floats) -> Result<ArrayRef, ArrowError> {
     let array = without_dictionary(&column.values, floats)?;
     Ok(canonical(&array, floats))

@@ -42,7 +42,7 @@ pub(crate) fn bound<T: Copy + Ord + Send + Sync>(keys: &[T], limit: usize) -> Op
     (count >= limit).then_some(bound)
 }
 
-/// The keys up to a bound, in their original order.
+/// The keys up to a bound, in the order that they are in.
 pub(crate) fn keys_up_to<T: Copy + Ord + Send + Sync>(keys: &[T], bound: T) -> Vec<T> {
     let parts = keys.par_chunks(FEW);
     let parts: Vec<Vec<T>> = parts

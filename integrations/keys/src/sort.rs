@@ -362,7 +362,7 @@ fn comparator(
 fn ties(indices: &mut [u32], are_equal: impl Fn(usize, usize) -> bool + Sync) -> Vec<&mut [u32]> {
     let all = &*indices;
     let follows = |i: usize| i > 0 && are_equal(all[i - 1] as usize, all[i] as usize);
-    // Each block finds the ranges that begin in it.
+    // Each block has the ranges that begin in it.
     let ranges: Vec<(usize, usize)> = (0..all.len())
         .into_par_iter()
         .step_by(BLOCK)

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, IntervalUnit};
 use half::f16;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Shl, Shr};
 
-/// Whether columns of this type can be sorted by. All types can but lists, maps, unions, run-end
+/// Whether columns of this type can be sorted by: all types but lists, maps, unions, run-end
 /// encoded values, and dictionaries of nested types or of nulls. A struct is sorted by its fields.
 ///
 /// A list has any number of elements, and a key only a fixed number of bits.
@@ -151,7 +151,7 @@ macro_rules! with_native {
 }
 pub(crate) use with_native;
 
-/// An unsigned integer that holds a key, or a part of one.
+/// An unsigned integer of a key or of a part of one.
 pub(crate) trait Word:
     Copy
     + Ord

@@ -1,4 +1,4 @@
-//! Compares sorts of random columns with Arrow's row format.
+//! Sorts of random columns, compared with Arrow's row format.
 
 use arrow_array::builder::{
     BinaryViewBuilder, FixedSizeBinaryBuilder, StringDictionaryBuilder, StringViewBuilder,
@@ -239,7 +239,7 @@ fn columns(kinds: RangeInclusive<usize>) -> impl Strategy<Value = Vec<SortColumn
     })
 }
 
-/// The stable order according to Arrow's row format.
+/// The stable order by Arrow's row format.
 fn expected(columns: &[SortColumn]) -> Vec<u32> {
     let field = |column: &SortColumn| {
         let options = SortOptions {

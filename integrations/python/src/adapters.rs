@@ -141,7 +141,7 @@ pub(crate) fn take_raised() -> Option<PyErr> {
     RAISED.take()
 }
 
-/// Warns the caller of the package. A failure is reported once per process.
+/// Warns the caller of the package. A failure is told once in a process.
 fn warn_caller(warning: &Warning) {
     static FAILED: AtomicBool = AtomicBool::new(false);
 

@@ -65,7 +65,7 @@ fn indices<W: Keys>(
     Ok(indices)
 }
 
-/// Maps words to codes, where equal values have equal codes.
+/// Codes where equal values have equal ones.
 pub(crate) fn merged<W: Keys>(words: &[W], order: &Order) -> Vec<W> {
     let codes = W::codes(*order, true);
     let mut all = vec![W::of(0); words.len()];
@@ -140,7 +140,7 @@ fn select_indices<W: Keys>(
     gpu::select_indices(gpus, &wide, ranks, out)
 }
 
-/// Codes as 32-bit words, as buffers of a GPU hold them.
+/// Codes of whole words, as buffers of a GPU have them.
 fn wide<W: Keys>(words: &[W], codes: &Codes<W>) -> Vec<u32> {
     let mut all = vec![0; words.len()];
     map_parts(words, &mut all, |word| word.encode(codes).code() as u32);
@@ -237,7 +237,7 @@ pub(crate) fn partition<W: Keys>(
 /// one thread. For several ranks it has none.
 const NUMPYS_PARTITION: usize = 1 << 18;
 
-/// The task of the CPU: a selection if that pays, and otherwise a sort.
+/// What the CPU is to do: a selection where that pays, and else a sort.
 fn selection<W: Keys>(work: Work, len: usize, ranks: usize, passes: usize) -> Task {
     if select::pays(ranks, len) {
         Task::selection::<W>(work, len, ranks, passes)

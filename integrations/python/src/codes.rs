@@ -65,7 +65,7 @@ impl Order {
 }
 
 impl Order {
-    /// The direction of the order, for keys of a GPU.
+    /// The order of keys of a GPU.
     pub(crate) const fn direction(&self) -> wgpu_bcfsort::Order {
         if self.descending {
             wgpu_bcfsort::Order::Descending
@@ -74,7 +74,7 @@ impl Order {
         }
     }
 
-    /// Whether the type has missing values, and they come last.
+    /// Whether there are missing values, and they come last.
     pub(crate) const fn has_missing(&self) -> bool {
         self.missing_last && (self.is_time || matches!(self.kind, Kind::Float(_)))
     }
@@ -101,7 +101,7 @@ impl Order {
 pub(crate) struct Codes<W> {
     /// The sign bit, if it is flipped.
     sign: W,
-    /// All bits, if all bits of negative values are flipped.
+    /// All bits, if negative values are flipped whole.
     negative: W,
     /// All bits, if the order is reversed.
     reverse: W,

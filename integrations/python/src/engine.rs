@@ -30,7 +30,7 @@ pub(crate) struct Engine {
 
 #[pymethods]
 impl Engine {
-    /// Finds the device with a name: None, an integer or a text. Opens its GPUs, except for `auto`.
+    /// The device with a name: None, an integer or a text. GPUs are opened, but for `auto`.
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use wgpu_bcfsort::Error;
 
-/// Why the work of a call did not finish on a GPU.
+/// Why a call ended on a GPU.
 pub(crate) enum Failure {
     Sort(Error),
     /// Ctrl-C was pressed.

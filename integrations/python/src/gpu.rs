@@ -199,7 +199,7 @@ fn offsets(sorter: &Sorter, len: usize, columns: usize) -> Result<(wgpu::Buffer,
     Ok((sorter.upload(&starts)?, starts.len() as u32))
 }
 
-/// Fails if Ctrl-C was pressed.
+/// An error if Ctrl-C was pressed.
 fn see_interrupts() -> Result<(), Failure> {
     Python::attach(|py| py.check_signals()).map_err(Failure::Python)
 }

@@ -13,7 +13,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use wgpu_bcfsort::{Error, MultiSorter, Order as Direction};
 
-/// Writes the sorted words to `out`. Without words, sorts those in `out`.
+/// Writes the sorted words to `out`; without words, those that are there.
 pub(crate) fn sort<W: Keys>(
     engine: &Engine,
     words: Option<&Bound<'_, PyAny>>,
@@ -171,7 +171,7 @@ fn sort_on_gpus<W: Keys>(
 struct Sorted<'a, W> {
     out: &'a mut [W],
     written: usize,
-    /// Whether all words so far are missing values to be moved.
+    /// Whether all words so far are to be moved.
     are_moved: bool,
     codes: &'a Codes<W>,
 }

@@ -214,7 +214,7 @@ fn gather(
     schema: &SchemaRef,
     indices: &[u32],
 ) -> Result<Vec<RecordBatch>, ArrowError> {
-    // The first row of each batch, and the number of all rows.
+    // The first row of each batch, and the number of all.
     let mut starts = vec![0];
     for batch in batches {
         starts.push(starts[starts.len() - 1] + batch.num_rows());

@@ -17,7 +17,7 @@ import pytest
 import bcfsort.dask
 import bcfsort.pandas
 
-# Every partition is sorted by the worker's best adapter, even if that is a software one.
+# Every partition is sorted by the worker's best adapter, also if that is a software one.
 WORKER = {"WGPU_BCFSORT_REQUIRE_ADAPTER": "1"}
 
 

@@ -163,7 +163,7 @@ async fn cancelled() {
         .with_disk_manager_builder(disk);
     let session = session_in(SessionConfig::new(), always(), runtime);
     let pool = session.runtime_env().memory_pool.clone();
-    // Cancels while it reads, while it sorts and spills, and while its result is read.
+    // While it reads, while it sorts and spills, and while its result is read.
     for after in [1, 20, 200] {
         let plan = session.sql(&wide(4 << 20)).await.expect("a query");
         let plan = plan.create_physical_plan().await.expect("a plan");

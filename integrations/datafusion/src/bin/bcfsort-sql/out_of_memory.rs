@@ -39,7 +39,7 @@ unsafe impl GlobalAlloc for OrExit {
         // SAFETY: the caller keeps to the contract, which is the same.
         let memory = unsafe { MiMalloc.alloc_zeroed(layout) };
         if memory.is_null() {
-            // The reserve is zero, and each byte is handed out once only.
+            // It is zero, and handed out once only.
             return RESERVE.take(layout);
         }
         memory
@@ -139,8 +139,7 @@ fn exit(size: usize) -> ! {
     end(&text[..length])
 }
 
-/// Ends the process with a message. If another thread is doing that already, only its message is
-/// printed.
+/// Ends the process with a message. If another thread does already, that is the only message.
 fn end(message: &[u8]) -> ! {
     static IS_ENDING: AtomicBool = AtomicBool::new(false);
     if IS_ENDING.swap(true, Ordering::Relaxed) {

@@ -21,7 +21,7 @@ pub(crate) async fn run_file(
     done.with_context(|| path.display().to_string())
 }
 
-/// Runs statements as they are read.
+/// Runs statements as they come.
 pub(crate) async fn run(
     session: &SessionContext,
     mut lines: impl BufRead,

@@ -1,4 +1,4 @@
-//! The columns to sort by, as given on the command line.
+//! The columns to sort by, as the command line has them.
 
 use anyhow::{Result, bail};
 

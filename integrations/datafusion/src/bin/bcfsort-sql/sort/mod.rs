@@ -155,7 +155,7 @@ impl Arguments {
     pub(crate) async fn run(mut self) -> Result<()> {
         let begin = Instant::now();
         let mut config = SessionConfig::new();
-        // Keep types and metadata as they are in the files.
+        // Types and metadata as they are in the files.
         let parquet = &mut config.options_mut().execution.parquet;
         parquet.schema_force_view_types = false;
         parquet.skip_metadata = false;

@@ -112,8 +112,7 @@ impl Dialect {
         Cow::Owned(content)
     }
 
-    /// Appends a cell that holds `content`. Returns false if it needs quotes and the dialect has
-    /// none.
+    /// Appends a cell that holds `content`. Returns false if it needs quotes and there are none.
     pub(crate) fn push_cell(self, content: &[u8], out: &mut Vec<u8>) -> bool {
         let needs_quotes = memchr3(self.separator, b'\n', b'\r', content).is_some()
             || self.quote.is_some() && content.first().copied() == self.quote;
@@ -212,7 +211,7 @@ impl<R: Read> RowReader<R> {
         }
     }
 
-    /// Reads at least as many bytes as the buffer holds, so that long rows take linear time.
+    /// Reads at least as many bytes as there are, so that long rows take linear time.
     fn fill(&mut self) -> Result<()> {
         self.buffer.drain(..self.start);
         self.start = 0;
