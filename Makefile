@@ -91,6 +91,31 @@ package: ## build the crates as they would be published
 	CARGO_TARGET_DIR="$(TARGET)" cargo clean --quiet --locked -p wgpu-bcfsort
 	CARGO_TARGET_DIR="$(TARGET)" cargo package --locked --allow-dirty \
 		-p wgpu-bcfsort -p bcfsort-auto -p wgsl-lockstep
+# (What stands here, down to the next empty line, is no part of how tests are run: .ci/prove.)
+.PHONY: deny-others advisories-others
+# The programs that time other sorters: anyone builds them, and nobody gets them. The executor's
+# corpus is packages of which only some files are read, so that no licence of theirs binds us. And
+# of everything that is linked into a package, the text of its licence must be known.
+deny: deny-others
+PEERS = $(wildcard benches/peers/*/Cargo.toml)
+deny-others:
+	for manifest in $(PEERS); do \
+		cargo deny --locked --manifest-path $$manifest --config integrations/deny.toml \
+			check bans licenses sources || exit 1; \
+	done
+	cargo deny --locked --manifest-path crates/wgsl-lockstep/tests/corpus/Cargo.toml \
+		--config integrations/deny.toml check bans sources
+	for package in crates/bcfsort-cli integrations/python integrations/ballista; do \
+		.ci/licences $$package/Cargo.toml x86_64-unknown-linux-gnu >/dev/null || exit 1; \
+	done
+	.ci/licences integrations/datafusion/Cargo.toml x86_64-unknown-linux-gnu --features cli >/dev/null
+	.ci/licences integrations/web/planner/Cargo.toml wasm32-unknown-unknown >/dev/null
+advisories: advisories-others
+advisories-others:
+	for manifest in $(PEERS); do \
+		cargo deny --locked --manifest-path $$manifest --config deny.toml \
+			check advisories || exit 1; \
+	done
 
 # The packages with a lock file of their own, whose dependencies are not those of the workspace.
 LOCKED = $(wildcard integrations/*/Cargo.toml) fuzz/Cargo.toml
