@@ -92,7 +92,9 @@ package: ## build the crates as they would be published
 	CARGO_TARGET_DIR="$(TARGET)" cargo package --locked --allow-dirty \
 		-p wgpu-bcfsort -p bcfsort-auto -p wgsl-lockstep
 # (What stands here, down to the next empty line, is no part of how tests are run: .ci/prove.)
-.PHONY: deny-others advisories-others
+.PHONY: deny-others advisories-others fuzz
+fuzz: ## run each fuzz target for FUZZ_SECONDS, by default a minute (needs cargo-fuzz)
+	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/fuzz
 # The programs that time other sorters: anyone builds them, and nobody gets them. The executor's
 # corpus is packages of which only some files are read, so that no licence of theirs binds us. And
 # of everything that is linked into a package, the text of its licence must be known.
