@@ -42,7 +42,7 @@ mod _native {
     #[pymodule_export]
     use crate::sorted::{merge, search};
     #[pymodule_export]
-    use crate::table::{has_order, sort_indices, sort_table};
+    use crate::table::{Table, has_order, sort_indices, sort_table};
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -5,7 +5,10 @@ use crate::errors::named;
 use crate::model::Task;
 use crate::process::detach;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, make_array, new_empty_array};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, RecordBatchIterator, UInt32Array, make_array, new_empty_array,
+};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::{concat::concat, interleave::interleave, take::take};
 use bcfsort_auto::{Work, cpu};
@@ -13,8 +16,10 @@ use bcfsort_keys::{Argsort, Error, Floats, SortColumn};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyException, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::PyField;
+use pyo3_arrow::error::PyArrowError;
 use pyo3_arrow::input::AnyRecordBatch;
-use pyo3_arrow::{PyField, PyTable};
 use rayon::prelude::*;
 use wgpu_bcfsort::{MultiSorter, Order, SortKey};
 
@@ -24,6 +29,37 @@ const BATCH: usize = 1 << 18;
 /// A column to sort by: its name, whether it descends, whether its nulls come last, and whether its
 /// dictionary is declared to be in order, even if the schema does not say so.
 type By = (String, bool, bool, bool);
+
+/// A sorted table, which Python reads as a stream of Arrow.
+///
+/// (The table of `pyo3_arrow` would bring the casts and the formatting of all types of Arrow, which
+/// are two thirds of a library that has them.)
+#[pyclass(frozen, module = "bcfsort._native")]
+pub(crate) struct Table {
+    batches: Vec<RecordBatch>,
+    schema: SchemaRef,
+}
+
+#[pymethods]
+impl Table {
+    /// The batches, always with their own schema: a consumer casts to another.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
 
 /// Whether tables can be sorted by columns of a type of Arrow.
 #[pyfunction]
@@ -53,19 +89,24 @@ pub(crate) fn sort_table(
     by: Vec<By>,
     limit: Option<usize>,
     engine: &Bound<'_, Engine>,
-) -> PyResult<PyTable> {
+) -> PyResult<Table> {
     let (batches, schema) = read(table)?;
     let mut indices = order(py, &batches, &schema, &by, engine)?;
     indices.truncate(limit.unwrap_or(usize::MAX));
     let sorted = detach(py, || gather(&batches, &schema, &indices));
-    PyTable::try_new(sorted.map_err(|error| failed(&error))?, schema)
+    let batches = sorted.map_err(|error| failed(&error))?;
+    Ok(Table { batches, schema })
 }
 
 /// The batches of a table.
 fn read(table: &Bound<'_, PyAny>) -> PyResult<(Vec<RecordBatch>, SchemaRef)> {
-    let batches =
-        (table.extract()).and_then(|table: AnyRecordBatch| Ok(table.into_table()?.into_inner()));
-    batches.map_err(|error| {
+    let batches = || {
+        let reader = table.extract::<AnyRecordBatch>()?.into_reader()?;
+        let schema = reader.schema();
+        let batches: Result<Vec<RecordBatch>, ArrowError> = reader.collect();
+        Ok((batches.map_err(PyArrowError::from)?, schema))
+    };
+    batches().map_err(|error: PyErr| {
         // If the import fails, the error is a plain `Exception`, which callers could not tell from
         // others.
         if error
