@@ -32,8 +32,7 @@ type By = (String, bool, bool, bool);
 
 /// A sorted table, which Python reads as a stream of Arrow.
 ///
-/// (The table of `pyo3_arrow` would bring the casts and the formatting of all types of Arrow, which
-/// are two thirds of a library that has them.)
+/// (The table of `pyo3_arrow` would bring the casts and the formatting of all types of Arrow.)
 #[pyclass(frozen, module = "bcfsort._native")]
 pub(crate) struct Table {
     batches: Vec<RecordBatch>,
