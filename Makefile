@@ -118,6 +118,11 @@ advisories-others:
 		cargo deny --locked --manifest-path $$manifest --config deny.toml \
 			check advisories || exit 1; \
 	done
+# (For other platforms: make dist DIST_TARGETS="aarch64-unknown-linux-gnu x86_64-pc-windows-gnu"; of
+# some kinds only, or of those that take long, too: DIST_PARTS="wheel sql". See .ci/dist.)
+.PHONY: dist
+dist: setup ## make what users install (crates, wheel, commands) in target/dist, and check it
+	@CARGO_TARGET_DIR="$(TARGET)" DIST_PARTS="$(DIST_PARTS)" bash .ci/dist all $(DIST_TARGETS)
 
 # The packages with a lock file of their own, whose dependencies are not those of the workspace.
 LOCKED = $(wildcard integrations/*/Cargo.toml) fuzz/Cargo.toml

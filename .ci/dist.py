@@ -1,0 +1,298 @@
+"""What .ci/dist leaves to Python: reading manifests, writing archives, and looking into them.
+
+    dist.py repository [URL]                    compares where the packages say that they come from
+    dist.py crates                              the fields of every crate that is published
+    dist.py licences MANIFEST TARGET OUT [FEATURES]
+                                                the licences of all that is linked into a package
+    dist.py sbom FILE ROOT                      takes from an SBOM what differs from run to run
+    dist.py page COMMAND VERSION                a manual page, of the --help that is read
+    dist.py source NAME OUT                     an archive of the files of the repository
+    dist.py pack FOLDER OUT                     an archive of a folder
+    dist.py wheel FILE LIBRARY_LIMIT LIMIT      what a wheel contains; its sizes, at most so many MB
+    dist.py glibc LIMIT FILE...                 fails for a program that needs a newer glibc
+    dist.py checksums FOLDER                    SHA256SUMS of all files of a folder
+
+Archives of the same files are the same bytes: sorted by name, of nobody, at SOURCE_DATE_EPOCH.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+PUBLISHED = ["wgpu-bcfsort", "bcfsort-auto", "wgsl-lockstep"]
+# Manifests that do not say yet where they come from: a warning of cargo's, and no more.
+WITHOUT_REPOSITORY = ["bcfsort-auto", "wgsl-lockstep"]
+# A host of nobody (RFC 2606).
+PLACEHOLDER = "https://example.org/"
+
+
+def fail(message: str) -> None:
+    sys.exit(f"dist: {message}")
+
+
+def output(*command: str) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def metadata(manifest: str, *options: str) -> dict:
+    command = ["cargo", "metadata", "--locked", "--format-version", "1"]
+    return json.loads(output(*command, "--manifest-path", manifest, *options))
+
+
+def repository(url: str | None = None) -> None:
+    line = re.compile(r'^(repository|Repository) = "(.*)"$', re.M)
+    places = {}
+    for file in (Path("Cargo.toml"), Path("integrations/python/pyproject.toml")):
+        text = file.read_text()
+        found = line.search(text)
+        if found is None:
+            fail(f"{file} has no line 'repository = \"URL\"'")
+        if url is not None:
+            old = found[2]
+            # (And what lies below it: the list of changes, the issues.)
+            file.write_text(text.replace(f'"{old}', f'"{url.rstrip("/")}'))
+        places[str(file)] = line.search(file.read_text())[2]
+    if len(set(places.values())) != 1:
+        said = "; ".join(f"{file}: {place}" for file, place in places.items())
+        fail(f"the packages name several repositories: set one by .ci/dist repository URL. {said}")
+    (place,) = set(places.values())
+    print(f"repository: {place}")
+    if place.startswith(PLACEHOLDER):
+        print("repository: a placeholder: set it by .ci/dist repository URL before a release")
+
+
+def crates() -> None:
+    packages = {
+        package["name"]: package for package in metadata("Cargo.toml", "--no-deps")["packages"]
+    }
+    version = packages[PUBLISHED[0]]["version"]
+    wrong = []
+    for name in PUBLISHED:
+        package = packages[name]
+        folder = Path(package["manifest_path"]).parent
+        missing = [
+            field
+            for field in ("description", "license", "repository", "readme", "rust_version")
+            if not package[field] and (field != "repository" or name not in WITHOUT_REPOSITORY)
+        ]
+        missing += [field for field in ("keywords", "categories") if not package[field]]
+        if missing:
+            wrong.append(f"{name} has no {', '.join(missing)}")
+        if package["version"] != version:
+            wrong.append(f"{name} is {package['version']}, and {PUBLISHED[0]} {version}")
+        if len(package["keywords"]) > 5 or any(len(word) > 20 for word in package["keywords"]):
+            wrong.append(f"{name}: the registry takes 5 keywords of 20 characters")
+        wrong += [
+            f"{name}: {folder / file} is missing"
+            for file in ("README.md", "LICENSE-MIT", "LICENSE-APACHE")
+            if not (folder / file).is_file()
+        ]
+        documented = ((package["metadata"] or {}).get("docs") or {}).get("rs") or {}
+        for feature in documented.get("features", []):
+            if feature not in package["features"]:
+                wrong.append(f"{name}: docs.rs is to build a feature that is none: {feature}")
+        for dependency in package["dependencies"]:
+            if dependency["kind"] != "dev" and dependency["req"] == "*":
+                wrong.append(f"{name}: its dependency {dependency['name']} has no version")
+        print(f"{name} {package['version']}: Rust {package['rust_version']}, {package['license']}")
+    if wrong:
+        fail("; ".join(wrong))
+
+
+def linked(manifest: str, target: str, features: str = "") -> list[dict]:
+    """The packages whose code is in what is built of a package: itself first."""
+    options = ["--filter-platform", target]
+    if features:
+        options += ["--features", features]
+    tree = metadata(manifest, *options)
+    packages = {package["id"]: package for package in tree["packages"]}
+    nodes = {node["id"]: node for node in tree["resolve"]["nodes"]}
+    path = str(Path(manifest).resolve())
+    (root,) = [
+        key for key, package in packages.items() if Path(package["manifest_path"]) == Path(path)
+    ]
+    seen, waiting = {}, [root]
+    while waiting:
+        key = waiting.pop()
+        if key in seen:
+            continue
+        seen[key] = packages[key]
+        for dependency in nodes[key]["deps"]:
+            is_linked = any(kind["kind"] is None for kind in dependency["dep_kinds"])
+            runs_in_compiler = any(
+                "proc-macro" in part["kind"] for part in packages[dependency["pkg"]]["targets"]
+            )
+            if is_linked and not runs_in_compiler:
+                waiting.append(dependency["pkg"])
+    others = [package for key, package in seen.items() if key != root]
+    return [seen[root], *sorted(others, key=lambda package: (package["name"], package["version"]))]
+
+
+LICENCE = re.compile(r"^(licen[cs]e|copying|copyright|notice|unlicense)", re.I)
+
+
+def licences(manifest: str, target: str, out: str, features: str = "") -> None:
+    root, *others = linked(manifest, target, features)
+    others = [package for package in others if package["source"]]
+    texts: dict[str, list[str]] = {}
+    lines = []
+    for package in others:
+        name = f"{package['name']} {package['version']}"
+        if not package["license"] and not package["license_file"]:
+            fail(f"{name} is linked in, and says no licence")
+        lines.append(f"{name}: {package['license'] or 'see its file'}")
+        folder = Path(package["manifest_path"]).parent
+        files = sorted(file for file in folder.iterdir() if LICENCE.match(file.name))
+        found = False
+        for file in files:
+            for text in [file] if file.is_file() else sorted(file.iterdir()):
+                found = True
+                said = text.read_text(errors="replace").replace("\r\n", "\n").strip()
+                texts.setdefault(said, []).append(name)
+        if not found:
+            authors = ", ".join(package["authors"]) or "its authors"
+            lines[-1] += f" (without a text of its own; by {authors})"
+    with open(out, "w", newline="\n") as file:
+        file.write(
+            f"What is linked into {root['name']} for {target}, apart from its own code, and the\n"
+            "licences of each. Where there is a choice ('OR'), any of them may be used.\n\n"
+            "The standard library of Rust (https://www.rust-lang.org): MIT OR Apache-2.0.\n"
+        )
+        file.writelines(f"{line}\n" for line in lines)
+        for text, names in texts.items():
+            file.write(f"\n{'-' * 79}\n{', '.join(dict.fromkeys(names))}\n{'-' * 79}\n\n{text}\n")
+    print(f"licences: {len(others)} packages are linked in, with {len(texts)} texts")
+
+
+def sbom(file: str, root: str) -> None:
+    """Makes the same SBOM of the same sources, wherever they lie."""
+    text = Path(file).read_text().replace(root, "/bcfsort")
+    said = json.loads(text)
+    said.pop("serialNumber", None)
+    said.get("metadata", {}).pop("timestamp", None)
+    if not said.get("components"):
+        fail(f"{file} names no component")
+    Path(file).write_text(json.dumps(said, indent=1, sort_keys=True) + "\n")
+    print(f"SBOM: {len(said['components'])} components")
+
+
+def page(command: str, version: str) -> None:
+    help_text = sys.stdin.read().replace("\r\n", "\n").rstrip("\n")
+    first, *rest = help_text.split("\n")
+    quoted = [line.replace("\\", "\\e") for line in rest]
+    # (A line that begins with either is a request.)
+    quoted = [f"\\&{line}" if line[:1] in (".", "'") else line for line in quoted]
+    print(f'.TH "{command}" 1 "" "{command} {version}"')
+    print(".SH NAME")
+    print(f"{command} \\- {first}".replace("-", "\\-").replace("\\\\-", "\\-"))
+    print(".SH DESCRIPTION\n.nf")
+    print("\n".join(quoted).strip("\n"))
+    print(".fi")
+
+
+def archive(files: list[tuple[str, Path]], out: str) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, path in sorted(files):
+            info = tarfile.TarInfo(name)
+            info.mtime = EPOCH
+            if path.is_symlink():
+                info.type, info.linkname = tarfile.SYMTYPE, os.readlink(path)
+                tar.addfile(info)
+                continue
+            data = path.read_bytes()
+            info.size = len(data)
+            is_program = os.access(path, os.X_OK) or path.suffix == ".exe"
+            info.mode = 0o755 if is_program else 0o644
+            tar.addfile(info, io.BytesIO(data))
+    with open(out, "wb") as file, gzip.GzipFile("", "wb", 9, file, EPOCH) as zipped:
+        zipped.write(packed.getvalue())
+    print(f"{out}: {len(files)} files, {Path(out).stat().st_size / 1e6:.1f} MB")
+
+
+def source(name: str, out: str) -> None:
+    files = [Path(file) for file in output("git", "ls-files", "-z").split("\0") if file]
+    archive([(f"{name}/{file}", file) for file in files if os.path.lexists(file)], out)
+
+
+def pack(folder: str, out: str) -> None:
+    root = Path(folder)
+    files = [path for path in root.rglob("*") if path.is_symlink() or path.is_file()]
+    names = [(path.relative_to(root.parent).as_posix(), path) for path in files]
+    archive(names, out)
+
+
+def wheel(file: str, library_limit: str, limit: str) -> None:
+    with zipfile.ZipFile(file) as zipped:
+        sizes = {info.filename: info.file_size for info in zipped.infolist()}
+        said = next(name for name in sizes if name.endswith(".dist-info/METADATA"))
+        fields = zipped.read(said).decode()
+    libraries = [name for name in sizes if name.endswith((".so", ".pyd", ".dll"))]
+    if len(libraries) != 1:
+        fail(f"{file}: one library is to be in a wheel, not {libraries}")
+    for wanted in ("LICENSE-MIT", "LICENSE-APACHE", "LICENSE-THIRD-PARTY"):
+        if not any(name.endswith(f"/licenses/{wanted}") for name in sizes):
+            fail(f"{file}: {wanted} is not in it")
+    if not any("/sboms/" in name for name in sizes):
+        fail(f"{file}: no SBOM is in it")
+    for wanted in ("License-Expression: MIT OR Apache-2.0", "Project-URL: ", "Classifier: "):
+        if wanted not in fields:
+            fail(f"{file}: its metadata has no line '{wanted}'")
+    unpacked, packed = sizes[libraries[0]] / 1e6, Path(file).stat().st_size / 1e6
+    print(f"{Path(file).name}: {packed:.2f} MB; its library unpacked {unpacked:.2f} MB")
+    if unpacked > float(library_limit) or packed > float(limit):
+        fail(
+            f"{file} is larger than {library_limit} MB unpacked and {limit} MB packed: see what a "
+            "dependency brings ('cargo tree -e features', 'cargo bloat'), or raise the limits"
+        )
+
+
+def glibc(limit: str, *files: str) -> None:
+    def number(version: str) -> tuple[int, ...]:
+        return tuple(map(int, version.split(".")))
+
+    for file in files:
+        needed = re.findall(rb"\0GLIBC_(\d+(?:\.\d+)+)(?=\0)", Path(file).read_bytes())
+        highest = max((version.decode() for version in needed), key=number, default="0")
+        print(f"{Path(file).name}: needs glibc {highest}")
+        if highest == "0" or number(highest) > number(limit):
+            fail(f"{file} is to run on glibc {limit}, and needs {highest}")
+
+
+def checksums(folder: str) -> None:
+    files = sorted(file for file in Path(folder).iterdir() if file.is_file())
+    files = [file for file in files if file.name != "SHA256SUMS"]
+    if not files:
+        fail(f"{folder} is empty")
+    with open(Path(folder, "SHA256SUMS"), "w", newline="\n") as sums:
+        for file in files:
+            sums.write(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n")
+            print(f"{file.stat().st_size / 1e6:8.2f} MB  {file.name}")
+
+
+if __name__ == "__main__":
+    parts = [
+        repository,
+        crates,
+        licences,
+        sbom,
+        page,
+        source,
+        pack,
+        wheel,
+        glibc,
+        checksums,
+    ]
+    known = {part.__name__: part for part in parts}
+    if len(sys.argv) < 2 or sys.argv[1] not in known:
+        sys.exit(__doc__)
+    known[sys.argv[1]](*sys.argv[2:])
