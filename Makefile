@@ -92,7 +92,11 @@ package: ## build the crates as they would be published
 	CARGO_TARGET_DIR="$(TARGET)" cargo package --locked --allow-dirty \
 		-p wgpu-bcfsort -p bcfsort-auto -p wgsl-lockstep
 # (What stands here, down to the next empty line, is no part of how tests are run: .ci/prove.)
-.PHONY: deny-others advisories-others fuzz
+.PHONY: announce-demo deny-others advisories-others fuzz
+# Before anything is installed or built.
+setup: $(and $(filter demo,$(MAKECMDGOALS)),announce-demo)
+announce-demo:
+	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/demo --announce
 fuzz: ## run each fuzz target for FUZZ_SECONDS, by default a minute (needs cargo-fuzz)
 	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/fuzz
 # The programs that time other sorters: anyone builds them, and nobody gets them. The executor's
