@@ -24,6 +24,8 @@ self.addEventListener('message', async ({ data: { id, call, request } }) => {
 /** @param {unknown} error */
 function reasonOf(error) {
   // The auditor refuses what it knows to be nested too deeply, and this is what it does not know.
-  const isDeep = error instanceof RangeError || /stack|out of bounds/.test(String(error));
+  // (Of a stack that is full, Firefox says "too much recursion", as an InternalError.)
+  const isDeep = error instanceof RangeError
+    || /stack|out of bounds|recursion/.test(String(error));
   return isDeep ? 'the shader is nested too deeply for the stack of a page' : String(error);
 }
