@@ -1,4 +1,4 @@
-/** What tests run in a page: each export is a case, which throws where the sorter is wrong. */
+/** What tests run in each engine: each export is a case, which throws where the sorter is wrong. */
 
 import { Scratch, Sorter, SortError, requestDevice } from '../dist/index.js';
 
@@ -91,27 +91,34 @@ function argsorted(keys, descending) {
 async function everyCall(sorter, lengths) {
   for (const Array of ARRAYS) {
     for (const length of lengths) {
-      for (const pattern of Object.keys(PATTERNS)) {
-        const keys = keysOf(Array, length, pattern, length + 1);
-        const descending = pattern !== 'random' && length % 2 === 1;
-        const indices = argsorted(keys, descending);
-        const sorted = Array.from(indices, (i) => keys[i]);
-        const what = `${length} ${pattern} keys in ${Array.name}, descending ${descending}`;
-        same(await sorter.sort(keys.slice(), { descending }), sorted, `sort ${what}`);
-        const argsort = await sorter.argsort(keys, { descending });
-        same(argsort, indices, `argsort ${what}`);
-        const values = globalThis.Array.from(keys.keys(), String);
-        const pairs = keys.slice();
-        await sorter.sortPairs(pairs, values, { descending });
-        same(pairs, sorted, `sortPairs ${what}`);
-        same(values, globalThis.Array.from(indices, String), `values of ${what}`);
-        const k = Math.min(length, 10);
-        const top = await sorter.topk(keys, 10, { largest: descending });
-        same(top.values, sorted.slice(0, k), `topk ${what}`);
-        same(top.indices, indices.slice(0, k), `indices of topk ${what}`);
-      }
+      // At the same time: each call waits for the device, in Firefox at least 100 ms.
+      await Promise.all(Object.keys(PATTERNS).map((pattern) =>
+        everyCallOn(sorter, Array, length, pattern)));
     }
   }
+}
+
+async function everyCallOn(sorter, Array, length, pattern) {
+  const keys = keysOf(Array, length, pattern, length + 1);
+  const descending = pattern !== 'random' && length % 2 === 1;
+  const indices = argsorted(keys, descending);
+  const sorted = Array.from(indices, (i) => keys[i]);
+  const what = `${length} ${pattern} keys in ${Array.name}, descending ${descending}`;
+  const values = globalThis.Array.from(keys.keys(), String);
+  const pairs = keys.slice();
+  const k = Math.min(length, 10);
+  const [inOrder, argsort, top] = await Promise.all([
+    sorter.sort(keys.slice(), { descending }),
+    sorter.argsort(keys, { descending }),
+    sorter.topk(keys, 10, { largest: descending }),
+    sorter.sortPairs(pairs, values, { descending }),
+  ]);
+  same(inOrder, sorted, `sort ${what}`);
+  same(argsort, indices, `argsort ${what}`);
+  same(pairs, sorted, `sortPairs ${what}`);
+  same(values, globalThis.Array.from(indices, String), `values of ${what}`);
+  same(top.values, sorted.slice(0, k), `topk ${what}`);
+  same(top.indices, indices.slice(0, k), `indices of topk ${what}`);
 }
 
 /** As a software adapter sorts: keys alone by the paper's mergesort. */
@@ -146,6 +153,57 @@ export async function defaultDevice() {
       same(await sorter.sort(keys), sorted, 'sort');
     }
     sorter.dispose();
+  }
+}
+
+/**
+ * As many keys as the device can bind, and one more, which is refused. A device with the least
+ * limits binds 128 MiB, and so does the largest of Firefox and Deno on lavapipe. As many keys are
+ * bound on the former, of which a count on the GPU says to sort few.
+ */
+export async function maxLength() {
+  const adapter = await navigator.gpu.requestAdapter();
+  for (const [device, isLeast] of [
+    [await adapter.requestDevice(), true],
+    [await requestDevice(), false],
+  ]) {
+    const { maxStorageBufferBindingSize: binding, maxBufferSize } = device.limits;
+    check(!isLeast || binding === 2 ** 27, `the least limit is ${binding} bytes`);
+    const bytes = Math.min(binding, maxBufferSize);
+    const sorter = await Sorter.create(device, { isFallbackAdapter: false });
+    for (const [type, size] of [['u8', 4], ['f16', 4], ['u32', 4], ['f64', 8]]) {
+      const most = sorter.maxLength(type);
+      check(most * size <= bytes, `${type}: ${most} keys are more than ${bytes} bytes`);
+      check((most + 20_000) * size > bytes, `${type}: ${most} keys of ${bytes} bytes`);
+    }
+    const most = sorter.maxLength('u32');
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    const keys = device.createBuffer({ size: bytes, usage });
+    const job = { keys, type: 'u32' };
+    const { message } = await fails('TooLarge', () => sorter.prepare({ ...job, length: most + 1 }));
+    check(message.includes(`${most}`), message);
+    const bytesOfKeys = new Uint8Array(sorter.maxLength('u8') + 1);
+    bytesOfKeys[0] = 7;
+    await fails('TooLarge', () => sorter.sort(bytesOfKeys));
+    check(bytesOfKeys[0] === 7, 'the array is unchanged');
+    if (isLeast) {
+      const buffers = new Buffers(device);
+      const few = keysOf(Uint32Array, 50_000, 'random');
+      device.queue.writeBuffer(keys, 0, few);
+      const count = buffers.upload(Uint32Array.of(few.length));
+      const sort = await sorter.prepare({ ...job, length: most, count });
+      sort.run();
+      sort.dispose();
+      const size = few.byteLength;
+      const start = buffers.upload(new Uint32Array(few.length), usage);
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(keys, 0, start, 0, size);
+      device.queue.submit([encoder.finish()]);
+      same(await buffers.download(start, Uint32Array), few.sort(), 'few of the most keys');
+    }
+    keys.destroy();
+    sorter.dispose();
+    device.destroy();
   }
 }
 
@@ -875,7 +933,7 @@ export async function destroyedDevice() {
   }
 }
 
-/** Frames of a page: nothing is made in them, and every one is right. */
+/** Frames: nothing is made in them, and every one is right. */
 export async function frameLoop() {
   const [sorter, buffers] = await opened({ isFallbackAdapter: false });
   const { device } = sorter;
@@ -899,7 +957,8 @@ export async function frameLoop() {
     const encoder = device.createCommandEncoder();
     sort.record(encoder);
     device.queue.submit([encoder.finish()]);
-    await new Promise(requestAnimationFrame);
+    // (Deno has no frames.)
+    await new Promise(globalThis.requestAnimationFrame ?? setTimeout);
   }
   check(made === 0, `${made} objects were made in frames`);
   const sorted = await buffers.download(indices, Uint32Array);
@@ -907,7 +966,7 @@ export async function frameLoop() {
   sorter.dispose();
 }
 
-/** No adapter, and no WebGPU. The page has none. */
+/** No adapter, and no WebGPU. The engine has none. */
 export async function noAdapter() {
   await fails('NoAdapter', () => requestDevice());
   Object.defineProperty(navigator, 'gpu', { value: undefined, configurable: true });

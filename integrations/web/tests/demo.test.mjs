@@ -5,15 +5,11 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'node:test';
 import { initSync, resources } from '../dist/auditor/auditor.js';
-import { WEBGPU, withPage } from './page.mjs';
+import { inPages } from './engines.mjs';
 
-// Chromium presents what WebGPU draws on SwiftShader only if it composes with Vulkan, too.
-const CANVAS = [
-  ...WEBGPU, '--use-angle=swiftshader', '--enable-features=Vulkan', '--use-vulkan=swiftshader',
-];
 const SMALL = { width: 360, height: 480 };
 // No splat moves by itself, so that pictures can be compared.
-const STILL = { flags: CANVAS, viewport: SMALL, reducedMotion: 'reduce' };
+const STILL = { canvas: true, viewport: SMALL, reducedMotion: 'reduce' };
 const PATIENCE = { timeout: 600_000 };
 const DEMO = '/demo/index.html';
 
@@ -39,6 +35,21 @@ async function newFrames(page) {
 async function openAfter(page, script, address) {
   await page.addInitScript(script);
   await page.goto(new URL(address, page.url()).href);
+}
+
+/** In the page: counts its buffers that are not destroyed. */
+function countBuffers() {
+  globalThis.liveBuffers = 0;
+  const { createBuffer } = GPUDevice.prototype;
+  const { destroy } = GPUBuffer.prototype;
+  GPUDevice.prototype.createBuffer = function create(descriptor) {
+    globalThis.liveBuffers += 1;
+    return createBuffer.call(this, descriptor);
+  };
+  GPUBuffer.prototype.destroy = function end() {
+    globalThis.liveBuffers -= 1;
+    destroy.call(this);
+  };
 }
 
 /** A picture of the splats. */
@@ -98,7 +109,7 @@ async function screenshot(page, name) {
   const folder = process.env.SCREENSHOTS;
   if (folder) {
     await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, `${name}.png`), await page.screenshot(PATIENCE));
+    await writeFile(join(folder, `${name}-${page.engine}.png`), await page.screenshot(PATIENCE));
   }
 }
 
@@ -114,166 +125,154 @@ test('the shader of the splats passes naga, the compiler of Firefox', async () =
   assert.deepEqual(entries.map((entry) => entry.error), [null, null, null]);
 });
 
-test('300 frames draw what is in order, and leave nothing behind', (t) =>
-  withPage(async (page) => {
-    await openAfter(page, () => {
-      globalThis.liveBuffers = 0;
-      const { createBuffer } = GPUDevice.prototype;
-      const { destroy } = GPUBuffer.prototype;
-      GPUDevice.prototype.createBuffer = function create(descriptor) {
-        globalThis.liveBuffers += 1;
-        return createBuffer.call(this, descriptor);
-      };
-      GPUBuffer.prototype.destroy = function end() {
-        globalThis.liveBuffers -= 1;
-        destroy.call(this);
-      };
-    }, `${DEMO}?n=4000&sorter=gpu`);
-    const session = await page.context().newCDPSession(page);
-    const held = async () => {
-      await session.send('HeapProfiler.collectGarbage');
-      const { usedSize } = await session.send('Runtime.getHeapUsage');
-      return { usedSize, buffers: await page.evaluate(() => globalThis.liveBuffers) };
+inPages('300 frames draw what is in order, and leave no buffers behind', async (page) => {
+  await openAfter(page, countBuffers, `${DEMO}?n=4000&sorter=gpu`);
+  const live = () => page.evaluate(() => globalThis.liveBuffers);
+  await frames(page, 30);
+  const before = await live();
+  await frames(page, 330);
+  assert.equal(await live(), before);
+  assert.match(await text(page, 'splat-ms'), /^\d/);
+
+  for (const count of [6000, 5000, 4000]) {
+    await slide(page, 'splat-count', count);
+    await page.waitForTimeout(300);
+  }
+  // Scenes that were replaced are destroyed, once the last one is there.
+  await page.waitForFunction((few) => globalThis.liveBuffers === few, before, PATIENCE);
+}, { canvas: true, viewport: SMALL, url: '/tests/blank.html' });
+
+inPages('300 frames leave no objects behind', async (page, t) => {
+  const heap = await page.heap();
+  await frames(page, 30);
+  const before = await heap();
+  await frames(page, 330);
+  const grown = (await heap()) - before;
+  t.diagnostic(`${grown} bytes more after 300 frames`);
+  assert.ok(grown < 1 << 19, `${grown} bytes more after 300 frames`);
+}, {
+  canvas: true, viewport: SMALL, url: `${DEMO}?n=4000&sorter=gpu`,
+  unable: { firefox: 'WebDriver BiDi tells no size of the heap' },
+});
+
+inPages('the order matters, and two sorts agree on it', async (page) => {
+  const pictures = {};
+  for (const sorter of ['gpu', 'worker', 'none']) {
+    await by(page, 'splat-sorter').selectOption(sorter);
+    if (sorter === 'worker') {
+      await page.waitForFunction(() => /\d/.test(
+        document.getElementById('splat-ms').textContent), undefined, PATIENCE);
+    }
+    await newFrames(page);
+    pictures[sorter] = await picture(page);
+  }
+  const agreed = await compare(page, pictures.gpu, pictures.worker);
+  assert.ok(agreed.colors > 2000, `${agreed.colors} colours`);
+  assert.ok(agreed.different < 0.01, `${agreed.different} of the pixels differ`);
+  const unsorted = await compare(page, pictures.gpu, pictures.none);
+  assert.ok(unsorted.different > 0.1, `only ${unsorted.different} of the pixels differ`);
+}, { ...STILL, url: `${DEMO}?n=20000&sorter=gpu` });
+
+inPages('splats turn by keys and by dragging, and rest where they are not seen', async (page) => {
+  await newFrames(page);
+  const first = await picture(page);
+  await by(page, 'splat-canvas').focus();
+  await page.keyboard.down('ArrowLeft');
+  await newFrames(page);
+  await page.keyboard.up('ArrowLeft');
+  await newFrames(page);
+  const turned = await picture(page);
+  assert.ok((await compare(page, first, turned)).different > 0.05, 'by the keyboard');
+
+  const { x, y } = await by(page, 'splat-canvas').boundingBox();
+  await page.mouse.move(x + 100, y + 100);
+  await page.mouse.down();
+  await page.mouse.move(x + 200, y + 120, { steps: 4 });
+  await page.mouse.up();
+  await newFrames(page);
+  const dragged = await picture(page);
+  assert.ok((await compare(page, turned, dragged)).different > 0.05, 'by the mouse');
+  await page.mouse.wheel(0, -400);
+  await newFrames(page);
+  assert.ok((await compare(page, dragged, await picture(page))).different > 0.05, 'by the wheel');
+
+  await by(page, 'tab-splats').focus();
+  await page.keyboard.press('ArrowRight');
+  await by(page, 'race-run').waitFor();
+  assert.equal(new URL(page.url()).hash, '#race');
+  assert.equal(await by(page, 'tab-race').getAttribute('aria-selected'), 'true');
+  const drawn = await text(page, 'splat-frames');
+  await page.waitForTimeout(500);
+  assert.equal(await text(page, 'splat-frames'), drawn);
+  await page.goBack();
+  await newFrames(page);
+}, { ...STILL, url: `${DEMO}?n=5000` });
+
+inPages('a lost device can be replaced', async (page) => {
+  await openAfter(page, () => {
+    const { requestDevice } = GPUAdapter.prototype;
+    GPUAdapter.prototype.requestDevice = async function request(...options) {
+      globalThis.device = await requestDevice.apply(this, options);
+      return globalThis.device;
     };
-    await frames(page, 30);
-    const before = await held();
-    await frames(page, 330);
-    const after = await held();
-    assert.equal(after.buffers, before.buffers);
-    const grown = after.usedSize - before.usedSize;
-    t.diagnostic(`${grown} bytes more after 300 frames, ${after.buffers} buffers`);
-    assert.ok(grown < 1 << 19, `${grown} bytes more after 300 frames`);
-    assert.match(await text(page, 'splat-ms'), /^\d/);
+  }, `${DEMO}?n=5000`);
+  for (const sorter of ['gpu', 'worker']) {
+    await by(page, 'splat-sorter').selectOption(sorter);
+    await newFrames(page);
+    await page.evaluate(() => globalThis.device.destroy());
+    await page.getByRole('alert').getByText('The GPU device was lost').waitFor();
+    await page.getByRole('button', { name: 'Restart' }).click();
+    await newFrames(page);
+    assert.ok(await page.getByRole('alert').isHidden());
+  }
+}, {
+  ...STILL, url: '/tests/blank.html',
+  unable: { firefox: 'Firefox draws no more once the device of a canvas is destroyed' },
+});
 
-    for (const count of [6000, 5000, 4000]) {
-      await slide(page, 'splat-count', count);
-      await page.waitForTimeout(300);
+inPages('all entries of the race are correct', async (page) => {
+  for (const type of ['u32', 'f32', 'i64']) {
+    const rows = await race(page, 10_000, type);
+    assert.deepEqual(Object.keys(rows), ['array', 'typed', 'sorter', 'resident']);
+    for (const { entry, correct, innerText } of Object.values(rows)) {
+      assert.equal(correct, 'true', `${type}, ${entry}: ${innerText}`);
     }
-    // Scenes that were replaced are destroyed, once the last one is there.
-    await page.waitForFunction((few) => globalThis.liveBuffers === few, before.buffers, PATIENCE);
-  }, { flags: CANVAS, viewport: SMALL, url: '/tests/blank.html' }));
+    assert.match(await text(page, 'race-status'), /^10,000 keys/);
+  }
+  const rows = await race(page, 2_500_000, 'u8');
+  assert.equal(rows.array.state, 'skipped');
+  assert.equal(rows.resident.correct, 'true');
+  await screenshot(page, 'race');
+}, { url: `${DEMO}#race` });
 
-test('the order matters, and two sorts agree on it', () =>
-  withPage(async (page) => {
-    const pictures = {};
-    for (const sorter of ['gpu', 'worker', 'none']) {
-      await by(page, 'splat-sorter').selectOption(sorter);
-      if (sorter === 'worker') {
-        await page.waitForFunction(() => /\d/.test(
-          document.getElementById('splat-ms').textContent), undefined, PATIENCE);
-      }
-      await newFrames(page);
-      pictures[sorter] = await picture(page);
-    }
-    const agreed = await compare(page, pictures.gpu, pictures.worker);
-    assert.ok(agreed.colors > 2000, `${agreed.colors} colours`);
-    assert.ok(agreed.different < 0.01, `${agreed.different} of the pixels differ`);
-    const unsorted = await compare(page, pictures.gpu, pictures.none);
-    assert.ok(unsorted.different > 0.1, `only ${unsorted.different} of the pixels differ`);
-  }, { ...STILL, url: `${DEMO}?n=20000&sorter=gpu` }));
-
-test('the splats turn by keys and by dragging, and rest where they are not seen', () =>
-  withPage(async (page) => {
-    await newFrames(page);
-    const first = await picture(page);
-    await by(page, 'splat-canvas').focus();
-    await page.keyboard.down('ArrowLeft');
-    await newFrames(page);
-    await page.keyboard.up('ArrowLeft');
-    await newFrames(page);
-    const turned = await picture(page);
-    assert.ok((await compare(page, first, turned)).different > 0.05, 'by the keyboard');
-
-    const { x, y } = await by(page, 'splat-canvas').boundingBox();
-    await page.mouse.move(x + 100, y + 100);
-    await page.mouse.down();
-    await page.mouse.move(x + 200, y + 120, { steps: 4 });
-    await page.mouse.up();
-    await newFrames(page);
-    const dragged = await picture(page);
-    assert.ok((await compare(page, turned, dragged)).different > 0.05, 'by the mouse');
-    await page.mouse.wheel(0, -400);
-    await newFrames(page);
-    assert.ok((await compare(page, dragged, await picture(page))).different > 0.05, 'by the wheel');
-
-    await by(page, 'tab-splats').focus();
-    await page.keyboard.press('ArrowRight');
-    await by(page, 'race-run').waitFor();
-    assert.equal(new URL(page.url()).hash, '#race');
-    assert.equal(await by(page, 'tab-race').getAttribute('aria-selected'), 'true');
-    const drawn = await text(page, 'splat-frames');
-    await page.waitForTimeout(500);
-    assert.equal(await text(page, 'splat-frames'), drawn);
-    await page.goBack();
-    await newFrames(page);
-  }, { ...STILL, url: `${DEMO}?n=5000` }));
-
-test('a lost device can be replaced', () =>
-  withPage(async (page) => {
-    await openAfter(page, () => {
-      const { requestDevice } = GPUAdapter.prototype;
-      GPUAdapter.prototype.requestDevice = async function request(...options) {
-        globalThis.device = await requestDevice.apply(this, options);
-        return globalThis.device;
-      };
-    }, `${DEMO}?n=5000`);
-    for (const sorter of ['gpu', 'worker']) {
-      await by(page, 'splat-sorter').selectOption(sorter);
-      await newFrames(page);
-      await page.evaluate(() => globalThis.device.destroy());
-      await page.getByRole('alert').getByText('The GPU device was lost').waitFor();
-      await page.getByRole('button', { name: 'Restart' }).click();
-      await newFrames(page);
-      assert.ok(await page.getByRole('alert').isHidden());
-    }
-  }, { ...STILL, url: '/tests/blank.html' }));
-
-test('all entries of the race are correct', () =>
-  withPage(async (page) => {
-    for (const type of ['u32', 'f32', 'i64']) {
-      const rows = await race(page, 10_000, type);
-      assert.deepEqual(Object.keys(rows), ['array', 'typed', 'sorter', 'resident']);
-      for (const { entry, correct, innerText } of Object.values(rows)) {
-        assert.equal(correct, 'true', `${type}, ${entry}: ${innerText}`);
-      }
-      assert.match(await text(page, 'race-status'), /^10,000 keys/);
-    }
-    const rows = await race(page, 2_500_000, 'u8');
-    assert.equal(rows.array.state, 'skipped');
-    assert.equal(rows.resident.correct, 'true');
-    await screenshot(page, 'race');
-  }, { url: `${DEMO}#race` }));
-
-test('a race can be cancelled, and another one begun', () =>
-  withPage(async (page) => {
-    await slide(page, 'race-n', 2_000_000);
-    await by(page, 'race-run').click();
-    await page.locator('[data-entry="typed"][data-state="running"]').waitFor();
-    await by(page, 'race-run').click();
-    await page.waitForFunction(
-      () => document.getElementById('race-status').textContent === 'Cancelled.');
-    assert.equal(await page.locator('[data-state="running"]').count(), 0);
-    const rows = await race(page, 1000, 'u32');
-    assert.equal(rows.resident.correct, 'true');
-  }, { url: `${DEMO}#race` }));
+inPages('a race can be cancelled, and another one begun', async (page) => {
+  await slide(page, 'race-n', 2_000_000);
+  await by(page, 'race-run').click();
+  await page.locator('[data-entry="typed"][data-state="running"]').waitFor();
+  await by(page, 'race-run').click();
+  await page.waitForFunction(
+    () => document.getElementById('race-status').textContent === 'Cancelled.');
+  assert.equal(await page.locator('[data-state="running"]').count(), 0);
+  const rows = await race(page, 1000, 'u32');
+  assert.equal(rows.resident.correct, 'true');
+}, { url: `${DEMO}#race` });
 
 for (const [missing, script, words] of [
   ['adapter', () => {}, 'no GPU for it'],
   ['navigator.gpu', () => delete Navigator.prototype.gpu, 'no WebGPU'],
 ]) {
-  test(`without ${missing} the page says so, and the race runs on the CPU`, () =>
-    withPage(async (page) => {
-      await openAfter(page, script, DEMO);
-      await by(page, 'no-webgpu').getByText(words).waitFor();
-      assert.ok(await by(page, 'splat-canvas').isHidden());
-      await screenshot(page, `without-${missing}`);
-      await by(page, 'no-webgpu').getByRole('link', { name: 'sort race' }).click();
-      const rows = await race(page, 10_000, 'f64');
-      assert.equal(rows.typed.correct, 'true');
-      assert.equal(rows.array.correct, 'true');
-      assert.equal(rows.sorter.state, 'skipped');
-      assert.equal(rows.resident.state, 'skipped');
-    }, { flags: [], url: '/tests/blank.html' }));
+  inPages(`without ${missing} the page says so, and the race runs on the CPU`, async (page) => {
+    await openAfter(page, script, DEMO);
+    await by(page, 'no-webgpu').getByText(words).waitFor();
+    assert.ok(await by(page, 'splat-canvas').isHidden());
+    await screenshot(page, `without-${missing}`);
+    await by(page, 'no-webgpu').getByRole('link', { name: 'sort race' }).click();
+    const rows = await race(page, 10_000, 'f64');
+    assert.equal(rows.typed.correct, 'true');
+    assert.equal(rows.array.correct, 'true');
+    assert.equal(rows.sorter.state, 'skipped');
+    assert.equal(rows.resident.state, 'skipped');
+  }, { webgpu: false, url: '/tests/blank.html' });
 }
 
 for (const colorScheme of ['light', 'dark']) {
@@ -281,27 +280,26 @@ for (const colorScheme of ['light', 'dark']) {
     narrow: { width: 360, height: 740 },
     wide: { width: 1280, height: 760 },
   })) {
-    test(`the page fits a ${size} screen, ${colorScheme}`, () =>
-      withPage(async (page) => {
-        const origin = new URL(page.url()).origin;
-        const foreign = [];
-        page.on('request', (request) => {
-          if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) {
-            foreign.push(request.url());
-          }
-        });
-        await page.goto(`${origin}${DEMO}?n=5000`);
-        await frames(page, 3);
-        await screenshot(page, `splats-${size}-${colorScheme}`);
-        await by(page, 'tab-race').click();
-        await race(page, 1000, 'f32');
-        await screenshot(page, `race-${size}-${colorScheme}`);
-        for (const tab of ['splats', 'race']) {
-          await by(page, `tab-${tab}`).click();
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-          assert.ok(wide <= viewport.width, `${tab}: ${wide} pixels`);
+    inPages(`the page fits a ${size} screen, ${colorScheme}`, async (page) => {
+      const origin = new URL(page.url()).origin;
+      const foreign = [];
+      page.on('request', (request) => {
+        if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) {
+          foreign.push(request.url());
         }
-        assert.deepEqual(foreign, []);
-      }, { flags: CANVAS, viewport, colorScheme, url: '/tests/blank.html' }));
+      });
+      await page.goto(`${origin}${DEMO}?n=5000`);
+      await frames(page, 3);
+      await screenshot(page, `splats-${size}-${colorScheme}`);
+      await by(page, 'tab-race').click();
+      await race(page, 1000, 'f32');
+      await screenshot(page, `race-${size}-${colorScheme}`);
+      for (const tab of ['splats', 'race']) {
+        await by(page, `tab-${tab}`).click();
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= viewport.width, `${tab}: ${wide} pixels`);
+      }
+      assert.deepEqual(foreign, []);
+    }, { canvas: true, viewport, colorScheme, url: '/tests/blank.html' });
   }
 }

@@ -6,7 +6,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { withPage } from './page.mjs';
+import { inPages } from './engines.mjs';
 
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 const MADE = new URL('../dist/tests/', import.meta.url);
@@ -39,34 +39,40 @@ declare const countPairs: (encoder: GPUCommandEncoder) => void;
 test('programs in TypeScript compile, the examples of the README among them', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
   const examples = [...readme.matchAll(/^```[jt]s\n(.*?)^```/gms)].map(([, text]) => text);
-  // The first one is of bundlers.
   assert.equal(examples.length, 5);
   await mkdir(MADE, { recursive: true });
-  await writeFile(new URL('readme.ts', MADE), examples.slice(1).join('\n') + GIVEN);
+  const [bundlers, ...others] = examples;
+  await writeFile(new URL('bundlers.ts', MADE), bundlers);
+  await writeFile(new URL('readme.ts', MADE), others.join('\n') + GIVEN);
   await command(
     'tsc', '--noEmit', '--strict', '--target', 'es2022', '--module', 'esnext',
     '--moduleResolution', 'bundler', '--lib', 'es2022,dom', '--types', '', '--ignoreConfig',
-    'dist/tests/readme.ts', 'tests/consumer.ts',
+    'dist/tests/bundlers.ts', 'dist/tests/readme.ts', 'tests/consumer.ts',
   );
 });
 
-test('a bundle of esbuild sorts', async () => {
+/** The bundle, made once. */
+let bundled;
+const bundle = () => bundled ??= (async () => {
   await mkdir(MADE, { recursive: true });
   await writeFile(new URL('app.js', MADE), `
     import { Sorter, requestDevice } from 'wgpu-bcfsort';
     import wasm from 'wgpu-bcfsort/planner.wasm';
-    const sorter = await Sorter.create(await requestDevice(), { wasm: new URL(wasm, import.meta.url) });
+    const address = new URL(wasm, import.meta.url);
+    const sorter = await Sorter.create(await requestDevice(), { wasm: address });
     globalThis.sorted = await sorter.sort(Uint32Array.of(3, 1, 2));
   `);
   await command(
     'esbuild', 'dist/tests/app.js', '--bundle', '--format=esm', '--loader:.wasm=file',
     '--log-level=warning', '--outdir=dist/tests/bundle',
   );
-  await withPage(async (page) => {
-    const sorted = await page.evaluate(async () => {
-      await import('/dist/tests/bundle/app.js');
-      return [...globalThis.sorted];
-    });
-    assert.deepEqual(sorted, [1, 2, 3]);
-  }, { url: '/tests/blank.html' });
-});
+})();
+
+inPages('a bundle of esbuild sorts', async (page) => {
+  await bundle();
+  const sorted = await page.evaluate(async () => {
+    await import('/dist/tests/bundle/app.js');
+    return [...globalThis.sorted];
+  });
+  assert.deepEqual(sorted, [1, 2, 3]);
+}, { url: '/tests/blank.html' });

@@ -5,10 +5,9 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { withPage } from './page.mjs';
+import { inPages } from './engines.mjs';
 
 const AUDITOR = '/demo/index.html#auditor';
 const MANIFEST = fileURLToPath(new URL('../../../Cargo.toml', import.meta.url));
@@ -19,13 +18,13 @@ const by = (page, id) => page.getByTestId(id);
 const text = (page, id) => by(page, id).textContent();
 const status = (page) => text(page, 'audit-status');
 
-/** Calls `callback` with the auditor, once its first lesson has run. */
-function withAuditor(callback, options = {}) {
-  return withPage(async (page) => {
+/** Defines a test of the auditor, once its first lesson has run. */
+function inAuditor(name, callback, options = {}) {
+  inPages(name, async (page) => {
     await by(page, 'audit-status').waitFor();
     await finished(page);
     await callback(page);
-  }, { flags: [], url: AUDITOR, ...options });
+  }, { webgpu: false, url: AUDITOR, ...options });
 }
 
 /** Waits until the run is over, and returns what the status line says of it. */
@@ -143,7 +142,7 @@ const LESSONS = [
 ];
 
 for (const { id, faulty, fixed } of LESSONS) {
-  test(`the lesson '${id}' has a fault, and its fix has none`, () => withAuditor(async (page) => {
+  inAuditor(`the lesson '${id}' has a fault, and its fix has none`, async (page) => {
     assert.match(await click(page, `lesson-${id}`), /^done/);
     assert.deepEqual(await findings(page), faulty.findings);
     assert.deepEqual(await degrees(page), faulty.degrees);
@@ -175,23 +174,22 @@ for (const { id, faulty, fixed } of LESSONS) {
     // And back.
     await click(page, 'lesson-fix');
     assert.deepEqual(await findings(page), faulty.findings);
-  }));
+  });
 }
 
-test('a row of the banks shows its access, and a finding its line', () =>
-  withAuditor(async (page) => {
-    const rows = by(page, 'audit-banks').locator('tbody tr');
-    assert.equal(await rows.nth(1).getAttribute('class'), 'chosen');
-    await rows.nth(0).getByRole('button').click();
-    assert.equal(await rows.nth(0).getAttribute('class'), 'chosen');
-    assert.match(await text(page, 'audit-worst'), /13:9, a store of tile, takes 1 cycle/);
-    const selected = page.locator('.au-text .selected');
-    assert.match((await selected.allTextContents()).join(''), /^tile\[row \* ROW \+ lane.x\]/);
-    await by(page, 'audit-findings').getByRole('button', { name: 'line 17' }).click();
-    assert.match((await selected.allTextContents()).join(''), /^tile\[lane.x \* ROW \+ row\]/);
-  }));
+inAuditor('a row of the banks shows its access, and a finding its line', async (page) => {
+  const rows = by(page, 'audit-banks').locator('tbody tr');
+  assert.equal(await rows.nth(1).getAttribute('class'), 'chosen');
+  await rows.nth(0).getByRole('button').click();
+  assert.equal(await rows.nth(0).getAttribute('class'), 'chosen');
+  assert.match(await text(page, 'audit-worst'), /13:9, a store of tile, takes 1 cycle/);
+  const selected = page.locator('.au-text .selected');
+  assert.match((await selected.allTextContents()).join(''), /^tile\[row \* ROW \+ lane.x\]/);
+  await by(page, 'audit-findings').getByRole('button', { name: 'line 17' }).click();
+  assert.match((await selected.allTextContents()).join(''), /^tile\[lane.x \* ROW \+ row\]/);
+});
 
-test('all inputs reach the report', () => withAuditor(async (page) => {
+inAuditor('all inputs reach the report', async (page) => {
   const wgsl = `override STEP = 1u;
     @group(0) @binding(0) var<uniform> size: u32;
     @group(1) @binding(2) var<storage, read_write> data: array<u32>;
@@ -238,9 +236,9 @@ test('all inputs reach the report', () => withAuditor(async (page) => {
   await finished(page);
   assert.equal((await report(page)).buffers[1].contents, 'random:4096');
   await assertSameAsCommand(page);
-}));
+});
 
-test('a shader that is wrong shows its line', () => withAuditor(async (page) => {
+inAuditor('a shader that is wrong shows its line', async (page) => {
   const found = await run(page, 'fn main() {\n  let grün = "ä";\n  let x = ;\n}');
   assert.match(found, /^error: line 2:1[45]: /);
   assert.match(await text(page, 'audit-problem'), /shader\.wgsl:2:1/);
@@ -262,12 +260,14 @@ test('a shader that is wrong shows its line', () => withAuditor(async (page) => 
   const needed = 'override LANES: u32; @compute @workgroup_size(LANES) fn main() { }';
   assert.match(await run(page, needed), /^error: the override 'LANES' has no default/);
   await page.locator('[data-override="LANES"]').fill('many');
+  // (Headless Firefox may miss the button with a click that ends the edit of a field.)
+  await page.locator('[data-override="LANES"]').blur();
   assert.match(await click(page, 'audit-run'), /^error: override LANES: 'many' is not a number/);
 
   assert.match(await click(page, 'lesson-transpose'), /^done: degree 32/);
-}));
+});
 
-test('a loop without end is stopped', () => withAuditor(async (page) => {
+inAuditor('a loop without end is stopped', async (page) => {
   const endless = '@compute @workgroup_size(32)\nfn main() {\n  loop { }\n}';
   assert.match(await run(page, endless), /^done: 1 failure/);
   assert.deepEqual(await findings(page), ['runaway-loop:3']);
@@ -290,9 +290,9 @@ test('a loop without end is stopped', () => withAuditor(async (page) => {
   // A lesson that is opened during a run ends it.
   await by(page, 'lesson-race').click();
   assert.match(await click(page, 'lesson-matrix'), /^done: degree 32/);
-}));
+});
 
-test('a link has the shader and its inputs', () => withAuditor(async (page) => {
+inAuditor('a link has the shader and its inputs', async (page) => {
   const wgsl = `// Ein Schlüssel: 鍵
     override LANES: u32;
     @group(0) @binding(0) var<storage, read_write> data: array<u32>;
@@ -322,14 +322,14 @@ test('a link has the shader and its inputs', () => withAuditor(async (page) => {
   await page.goto('about:blank');
   await page.goto(link.replace(/\?.*/, '?lesson=scan'));
   await page.getByText('degree 16').first().waitFor();
-}));
+});
 
 const OWN = `// Mine.
   @group(0) @binding(0) var<storage, read_write> data: array<u32>;
   @compute @workgroup_size(8)
   fn main(@builtin(local_invocation_index) i: u32) { data[i] = i; }`;
 
-test('what a visitor typed is not lost, and is no lesson', () => withAuditor(async (page) => {
+inAuditor('what a visitor typed is not lost, and is no lesson', async (page) => {
   const source = by(page, 'audit-source');
   const isLesson = async () => [
     await by(page, 'lesson-fix').isVisible(),
@@ -385,17 +385,17 @@ test('what a visitor typed is not lost, and is no lesson', () => withAuditor(asy
   await by(page, 'audit-status').waitFor();
   await finished(page);
   assert.match(await status(page), /^done: degree 32/);
-  assert.ok((await by(page, 'draft-select').innerText()).includes('// M'));
-}));
+  assert.ok((await text(page, 'draft-select')).includes('// M'));
+});
 
-test('a workgroup beyond the default limits is told', () => withAuditor(async (page) => {
+inAuditor('a workgroup beyond the default limits is told', async (page) => {
   await run(page, '@compute @workgroup_size(32, 32) fn main() { }');
   assert.match(await text(page, 'audit-too-large'), /^A workgroup of 32 × 32 × 1 lanes/);
   await run(page, '@compute @workgroup_size(16, 16) fn main() { }');
   assert.equal(await by(page, 'audit-too-large').count(), 0);
-}));
+});
 
-test('Tab indents, and leaves the text after Escape', () => withAuditor(async (page) => {
+inAuditor('Tab indents, and leaves the text after Escape', async (page) => {
   const source = by(page, 'audit-source');
   await source.fill('');
   await source.press('Tab');
@@ -403,16 +403,19 @@ test('Tab indents, and leaves the text after Escape', () => withAuditor(async (p
   await source.press('Escape');
   await source.press('Tab');
   assert.equal(await source.evaluate((area) => document.activeElement === area), false);
-}));
+});
 
 for (const colorScheme of ['light', 'dark']) {
   for (const width of [360, 800, 1440]) {
-    test(`the page is no wider than ${width} pixels, ${colorScheme}`, () =>
-      withAuditor(async (page) => {
-        for (const id of ['transpose', 'scan', 'matrix', 'race']) {
-          await click(page, `lesson-${id}`);
-          assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
-        }
-      }, { viewport: { width, height: 800 }, colorScheme }));
+    inAuditor(`the page is no wider than ${width} pixels, ${colorScheme}`, async (page) => {
+      for (const id of ['transpose', 'scan', 'matrix', 'race']) {
+        await click(page, `lesson-${id}`);
+        const [inside, room] = await page.evaluate(() => [
+          document.documentElement.scrollWidth, document.documentElement.clientWidth,
+        ]);
+        // (Without a scroll bar, which Firefox has.)
+        assert.equal(inside, room);
+      }
+    }, { viewport: { width, height: 800 }, colorScheme });
   }
 }

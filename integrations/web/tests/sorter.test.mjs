@@ -1,58 +1,45 @@
-/** The sorter in a page: see cases.js for each case. */
+/** The sorter in each engine: see cases.js for each case. */
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import test from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { withPage } from './page.mjs';
+import { inEngines, inPages } from './engines.mjs';
 
 /** Bytes of the package that a page downloads, compressed. */
 const BUDGET = 1_000_000;
 
-/** Runs a case in a page. */
-async function run(page, name) {
-  await page.evaluate(async (name) => {
-    const cases = await import('/tests/cases.js');
-    await cases[name]();
-  }, name);
-}
-
 const CASES = [
-  'everyTypeOnAFallbackAdapter', 'everyTypeOnAGpu', 'defaultDevice', 'views',
+  'everyTypeOnAFallbackAdapter', 'everyTypeOnAGpu', 'defaultDevice', 'maxLength', 'views',
   'changingArrays', 'jobs', 'found', 'compactions', 'scans', 'topKs', 'merges',
   'particleGrid', 'sharedScratch', 'chunks', 'twoSorters', 'errors', 'lostDevice',
-  'destroyedDevice',
+  'destroyedDevice', 'frameLoop',
 ];
 for (const name of CASES) {
-  test(name, () => withPage((page) => run(page, name), { url: '/tests/blank.html' }));
+  inEngines(name, (engine) => engine.call('/tests/cases.js', name));
 }
 
-test('what is wrong is refused, and the message names it', () =>
-  withPage(async (page) => {
-    const { wrong, faults } = await page.evaluate(async () => {
-      const { wrongCalls } = await import('/tests/wrong-calls.js');
-      return wrongCalls(await import('/dist/index.js'));
-    });
-    assert.deepEqual(faults, []);
-    assert.ok(wrong > 1500, `${wrong} calls`);
-  }, { url: '/tests/blank.html' }));
+inEngines('what is wrong is refused, and the message names it', async (engine) => {
+  const { wrong, faults } = await engine.call('/tests/wrong-calls.js', 'wrongCalls');
+  assert.deepEqual(faults, []);
+  assert.ok(wrong > 1500, `${wrong} calls`);
+});
 
-test('frames leave no memory behind', () =>
-  withPage(async (page) => {
-    const session = await page.context().newCDPSession(page);
-    const heap = async () => {
-      await session.send('HeapProfiler.collectGarbage');
-      return (await session.send('Runtime.getHeapUsage')).usedSize;
-    };
-    await run(page, 'frameLoop');
-    const before = await heap();
-    await run(page, 'frameLoop');
-    const grown = (await heap()) - before;
-    assert.ok(grown < 1 << 20, `${grown} bytes more after 300 frames`);
-  }, { url: '/tests/blank.html' }));
+inEngines('no adapter', (engine) =>
+  engine.call('/tests/cases.js', 'noAdapter', { webgpu: false }));
 
-test('no adapter', () =>
-  withPage((page) => run(page, 'noAdapter'), { url: '/tests/blank.html', flags: [] }));
+inPages('frames leave no memory behind', async (page) => {
+  const frames = () => page.evaluate(async () => {
+    const cases = await import('/tests/cases.js');
+    await cases.frameLoop();
+  });
+  const heap = await page.heap();
+  await frames();
+  const before = await heap();
+  await frames();
+  const grown = (await heap()) - before;
+  assert.ok(grown < 1 << 20, `${grown} bytes more after 300 frames`);
+}, { url: '/tests/blank.html', unable: { firefox: 'WebDriver BiDi tells no size of the heap' } });
 
 test('what a page downloads is within its budget', async () => {
   const files = [

@@ -1,7 +1,9 @@
 /**
  * Calls the package with every kind of value in the place of every argument and of every part of
- * one: what is wrong must be a `SortError` whose message names the argument. For a page and Node.
+ * one: what is wrong must be a `SortError` whose message names the argument.
  */
+
+import * as bcfsort from '../dist/index.js';
 
 /** A value of each kind, by its name in a report. */
 function values() {
@@ -245,7 +247,7 @@ function places({ Sorter, requestDevice }, sorter, buffers, sort) {
 }
 
 /** Makes all calls, and returns how many were wrong, and what was not as it must be. */
-export async function wrongCalls(bcfsort) {
+export async function wrongCalls() {
   const { Sorter, SortError, requestDevice } = bcfsort;
   const sorter = await Sorter.create(await requestDevice());
   const buffer = () => sorter.device.createBuffer({ size: 64, usage: GPUBufferUsage.STORAGE });
