@@ -42,7 +42,7 @@ for crate in planner auditor; do
         -o dist/$crate/${crate}_bg.wasm dist/$crate/${crate}_bg.wasm
 done
 npx tsc
-cp src/constants.d.ts ../../LICENSE-* dist/
+cp src/{constants,planner.wasm}.d.ts ../../LICENSE-* dist/
 if [ "${1:-}" = --tests ]; then
     build library dev dist/tests
 fi

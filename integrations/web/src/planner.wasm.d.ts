@@ -1,0 +1,3 @@
+/** The address of the planner, as a bundler gives it that takes `.wasm` for a file. */
+declare const address: string;
+export default address;
