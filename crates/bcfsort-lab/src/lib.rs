@@ -11,4 +11,5 @@ pub mod bench;
 mod estimates;
 pub mod experiment;
 mod measure;
+pub mod times;
 pub mod tune;

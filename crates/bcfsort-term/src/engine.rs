@@ -91,6 +91,11 @@ impl Contender {
         Ok(Self::new(engine, sorter))
     }
 
+    /// A sorter that is open already, with the engine of its options.
+    pub fn of(sorter: Sorter) -> Self {
+        Self::new(Engine::Auto, sorter)
+    }
+
     fn new(engine: Engine, sorter: Sorter) -> Self {
         Self {
             engine: engine.name(),
