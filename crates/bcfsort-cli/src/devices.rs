@@ -3,7 +3,7 @@
 use bcfsort_term::engine::describe;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::output::{print, print_data};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use wgpu_bcfsort::{Error, adapters, wgpu};
 
@@ -29,14 +29,15 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Listed {
-    index: usize,
-    name: String,
-    r#type: &'static str,
-    backend: String,
-    driver: String,
-    driver_info: String,
+/// An adapter. The fields are the keys of the JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Listed {
+    pub(crate) index: usize,
+    pub(crate) name: String,
+    pub(crate) r#type: String,
+    pub(crate) backend: String,
+    pub(crate) driver: String,
+    pub(crate) driver_info: String,
     vendor_id: u32,
     device_id: u32,
     timestamps: bool,
@@ -44,23 +45,21 @@ struct Listed {
     max_storage_buffer_binding_size: u64,
     max_compute_workgroup_storage_size: u32,
     max_compute_invocations_per_workgroup: u32,
-    #[serde(skip)]
-    summary: String,
 }
 
 impl Listed {
-    fn new(index: usize, adapter: &wgpu::Adapter) -> Self {
+    pub(crate) fn new(index: usize, adapter: &wgpu::Adapter) -> Self {
         let (info, limits) = (adapter.get_info(), adapter.limits());
+        let kind = match info.device_type {
+            wgpu::DeviceType::DiscreteGpu => "discrete",
+            wgpu::DeviceType::IntegratedGpu => "integrated",
+            wgpu::DeviceType::VirtualGpu => "virtual",
+            wgpu::DeviceType::Cpu => "cpu",
+            wgpu::DeviceType::Other => "other",
+        };
         Self {
             index,
-            summary: describe(&info),
-            r#type: match info.device_type {
-                wgpu::DeviceType::DiscreteGpu => "discrete",
-                wgpu::DeviceType::IntegratedGpu => "integrated",
-                wgpu::DeviceType::VirtualGpu => "virtual",
-                wgpu::DeviceType::Cpu => "cpu",
-                wgpu::DeviceType::Other => "other",
-            },
+            r#type: kind.to_owned(),
             backend: info.backend.to_string(),
             name: info.name,
             driver: info.driver,
@@ -77,7 +76,8 @@ impl Listed {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let devices: Vec<Listed> = adapters()
+    let adapters = adapters();
+    let devices: Vec<Listed> = adapters
         .iter()
         .enumerate()
         .map(|(index, adapter)| Listed::new(index, adapter))
@@ -88,12 +88,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         print_data(&(json + "\n"))?;
     } else {
         let mut list = String::new();
-        for device in &devices {
+        for (device, adapter) in devices.iter().zip(&adapters) {
             let _ = writeln!(
                 list,
                 "{}: {}\n   type {}, buffers to {} MiB, bindings to {} MiB, {} timestamps",
                 device.index,
-                device.summary,
+                describe(&adapter.get_info()),
                 device.r#type,
                 device.max_buffer_size >> 20,
                 device.max_storage_buffer_binding_size >> 20,

@@ -5,6 +5,7 @@ mod audit;
 mod check;
 mod completions;
 mod devices;
+mod doctor;
 mod external;
 mod format;
 mod generate;
@@ -37,7 +38,7 @@ static ALLOCATOR: Allocator = Allocator;
 const AFTER_HELP: &str = "\
 Exit codes:
   0    success (a closed output pipe included)
-  1    check: not sorted; audit: a kernel failed
+  1    check: not sorted; audit: a kernel failed; doctor: something is wrong
   2    wrong usage, bad input, or the output could not be written
   3    GPU failure, or --verify found a wrong result
   130  interrupted (SIGINT); 143: SIGTERM; 129: SIGHUP
@@ -122,6 +123,7 @@ enum Command {
     Check(check::Args),
     Gen(generate::Args),
     Devices(devices::Args),
+    Doctor(doctor::Args),
     Bench(bench::Args),
     Tune(tune::Args),
     Audit(audit::Args),
@@ -142,6 +144,7 @@ fn run(command: &Command) -> Result<(), Fault> {
         Command::Gen(args) => generate::run(args),
         Command::Check(args) => check::run(args),
         Command::Devices(args) => devices::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Tune(args) => tune::run(args),
         Command::PrefixSums(args) => prefix_sums::run(args),

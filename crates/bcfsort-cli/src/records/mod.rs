@@ -13,6 +13,7 @@ pub(crate) mod gensort;
 mod key;
 mod layout;
 mod lines;
+mod memory;
 pub(crate) mod merge;
 mod neighbours;
 mod npy;
@@ -27,5 +28,7 @@ mod version;
 mod writing;
 
 pub(crate) use command::{Job, sort};
+pub(crate) use memory::sort_lines;
+
 use layout::{Bounds, Layout, Prefix, Wrong};
 use sorter::Records;

@@ -5,6 +5,7 @@ mod audit;
 mod auto;
 mod check;
 mod cli;
+mod doctor;
 mod experiment;
 mod files;
 mod input;

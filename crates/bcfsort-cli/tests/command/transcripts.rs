@@ -1,12 +1,19 @@
 //! The transcripts of `tests/transcripts` and `docs/command.md`: what the command prints, in small
 //! examples of everything that people type.
 
+use crate::cli::cli;
+use crate::without_an_adapter::none_left;
 use std::fs;
 use std::path::Path;
+use trycmd::TestCases;
 
 /// `TRYCMD=overwrite` in the environment writes them anew.
 fn check(files: impl AsRef<Path>) {
-    trycmd::TestCases::new()
+    cases(&TestCases::new(), files);
+}
+
+fn cases(cases: &TestCases, files: impl AsRef<Path>) {
+    cases
         .case(files)
         .env("COLUMNS", "100")
         .env("RUST_LOG", "off")
@@ -16,6 +23,24 @@ fn check(files: impl AsRef<Path>) {
 #[test]
 fn transcripts_are_what_the_command_prints() {
     check("tests/transcripts/*.md");
+}
+
+#[test]
+fn doctor_prints_its_transcript_where_there_is_no_adapter() {
+    if none_left() {
+        let hidden = TestCases::new();
+        for name in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
+            hidden.env(name, "/nonexistent.json");
+        }
+        cases(&hidden, "tests/transcripts/devices/none.md");
+    }
+}
+
+#[test]
+fn doctor_prints_its_transcript_on_an_adapter() {
+    if cli().arg("devices").output().unwrap().status.success() {
+        check("tests/transcripts/devices/one.md");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 
 /// Hides the Vulkan drivers, which are all that Linux has.
-fn hidden() -> Command {
+pub(super) fn hidden() -> Command {
     let mut command = cli();
     command
         .env("VK_ICD_FILENAMES", "/nonexistent.json")
@@ -15,7 +15,7 @@ fn hidden() -> Command {
     command
 }
 
-fn none_left() -> bool {
+pub(super) fn none_left() -> bool {
     cfg!(target_os = "linux") && hidden().arg("devices").output().unwrap().status.code() == Some(3)
 }
 
