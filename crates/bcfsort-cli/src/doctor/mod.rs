@@ -250,8 +250,9 @@ impl Examination<'_> {
             // (An index is of no use here, since its limits are listed.)
             self.device = Some(Device::from(&Listed::new(0, adapter)));
         } else {
-            self.problem(&Error::NoAdapter.to_string());
-            let advice = advice::without_an_adapter(&self.found.environment);
+            // (Of paths, it tells only those of device files.)
+            self.found.problems.push(Error::NoAdapter.to_string());
+            let advice = advice::of_variables(&self.found.environment);
             self.found.notes.extend(advice);
         }
     }
