@@ -79,10 +79,10 @@ pub(super) fn check(
     });
     let mut kernels = Kernels {
         left_out,
-        recordings: count,
         ..Kernels::default()
     };
     for result in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        kernels.recordings += usize::from(result.is_whole);
         kernels.executor_wrong.extend(result.executor_wrong);
         for (kernel, outcome) in result.kernels {
             match outcome {
@@ -114,6 +114,8 @@ struct Job {
 #[derive(Default)]
 struct Judged {
     kernels: BTreeMap<String, Verdict>,
+    /// The executor has run all of the recording.
+    is_whole: bool,
     executor_wrong: Option<String>,
 }
 
@@ -336,6 +338,7 @@ impl Job {
         } else {
             was_sorted(recording, &keys, after, values)
         };
+        result.is_whole = true;
         result.executor_wrong = (!is_right).then(|| {
             let kernels = of_recording(recording);
             let labels: Vec<&str> = kernels.iter().map(Kernel::label).collect();
