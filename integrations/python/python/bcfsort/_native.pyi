@@ -1,10 +1,11 @@
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 __all__ = [
     "Engine",
     "Order",
+    "Table",
     "decode",
     "devices",
     "distinct",
@@ -61,7 +62,12 @@ def sort_indices(
 ) -> np.ndarray: ...
 def sort_table(
     table: object, by: list[tuple[str, bool, bool, bool]], limit: int | None, engine: Engine
-) -> Any: ...
+) -> Table: ...
+
+@final
+class Table:
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __len__(self) -> int: ...
 
 @final
 class Order:
