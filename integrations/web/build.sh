@@ -11,6 +11,8 @@ cd "$(dirname "$0")"
 
 target=${CARGO_TARGET_DIR:-$PWD/../../target}
 tools=$target/ci-tools
+root=$(cd ../.. && pwd)
+home=${CARGO_HOME:-$HOME/.cargo}
 export CARGO_TARGET_DIR=$target/web
 wasm=wasm32-unknown-unknown
 
@@ -29,7 +31,13 @@ fi
 build() {
     local crate=$1 profile=$2 out=$3
     printf 'web: builds the %s as WebAssembly\n' "$crate"
-    cargo build --locked --profile $profile --target $wasm -p bcfsort-web-"$crate"
+    local flags=${RUSTFLAGS:-}
+    if [ "$profile" = release ]; then
+        # Texts of panics name files: what is published names no folder of this machine.
+        flags+=" --remap-path-prefix=$root=/bcfsort --remap-path-prefix=$home=/cargo"
+    fi
+    RUSTFLAGS=$flags \
+        cargo build --locked --profile $profile --target $wasm -p bcfsort-web-"$crate"
     "$tools/bin/wasm-bindgen" --target web --out-dir "$out" --out-name "$crate" \
         "$CARGO_TARGET_DIR/$wasm/${profile/dev/debug}/bcfsort_web_$crate.wasm"
 }

@@ -186,7 +186,8 @@ export async function maxLength() {
     bytesOfKeys[0] = 7;
     await fails('TooLarge', () => sorter.sort(bytesOfKeys));
     check(bytesOfKeys[0] === 7, 'the array is unchanged');
-    if (isLeast) {
+    // (SwiftShader takes minutes for the workgroups of as many keys, although they are empty.)
+    if (isLeast && adapter.info.architecture !== 'swiftshader') {
       const buffers = new Buffers(device);
       const few = keysOf(Uint32Array, 50_000, 'random');
       device.queue.writeBuffer(keys, 0, few);
