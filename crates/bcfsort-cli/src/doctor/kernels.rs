@@ -383,7 +383,7 @@ fn compared(step: &Step, after: &BTreeMap<Buffer, Vec<u32>>, executor: &Executio
 
 /// A kernel that is compiled for a device.
 struct Pipeline {
-    pipeline: wgpu::ComputePipeline,
+    compiled: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
     assembled: Assembled,
 }
@@ -417,7 +417,7 @@ impl Pipeline {
                 bind_group_layouts: &[Some(&layout)],
                 immediate_size: 0,
             });
-            let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            let compiled = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label,
                 layout: Some(&of_pipeline),
                 module: &module,
@@ -429,7 +429,7 @@ impl Pipeline {
                 cache: None,
             });
             Self {
-                pipeline,
+                compiled,
                 layout,
                 assembled: assembled.clone(),
             }
@@ -487,7 +487,7 @@ impl Pipeline {
                 device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                pass.set_pipeline(&self.pipeline);
+                pass.set_pipeline(&self.compiled);
                 // (The offset of the parameters.)
                 let uniforms = buffers
                     .iter()

@@ -168,6 +168,10 @@ pub(crate) struct LeftOut {
 
 /// One sort, compared with the CPU's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the name of the field in reports"
+)]
 pub(crate) struct Sort {
     /// What is sorted, e.g. `u32` or `argsort of f32`.
     pub(crate) sort: String,
