@@ -35,18 +35,23 @@ function isSeen(element) {
   return width > 0 && height > 0 && element.checkVisibility({ visibilityProperty: true });
 }
 
-/** Acts, and waits until the page has got the event: Firefox is told of actions before it has. */
-async function acted(page, type, act) {
-  const happened = await page.evaluateHandle((type) => {
-    const happened = { yet: false };
-    const listener = () => {
+/**
+ * Acts, and waits until the page has got the event: Firefox is told of actions before it has.
+ * Returns whether the event was one of the element.
+ */
+async function acted(page, type, element, act) {
+  const happened = await page.evaluateHandle((type, element) => {
+    const happened = { yet: false, hit: false };
+    const listener = ({ target }) => {
       happened.yet = true;
+      happened.hit = element.contains(target);
     };
     addEventListener(type, listener, { capture: true, once: true });
     return happened;
-  }, type);
+  }, type, element);
   await act();
   await page.waitForFunction((happened) => happened.yet, { timeout: PATIENCE }, happened);
+  return happened.evaluate(({ hit }) => hit);
 }
 
 /** Elements of a page, found anew for each action. */
@@ -172,7 +177,14 @@ export class Locator {
 
   async click() {
     const element = await this.#one({ seen: true, enabled: true });
-    await acted(this.#page, 'click', () => element.click());
+    // A click that ends the edit of a field can move what it was meant for, and so miss it: as a
+    // visitor does, it clicks again.
+    for (let tries = 0; tries < 3; tries++) {
+      if (await acted(this.#page, 'click', element, () => element.click())) {
+        return;
+      }
+    }
+    throw new Error(`three clicks missed ${JSON.stringify(this.#steps)}`);
   }
 
   /** Chooses an option by its value, or by its text: `{ label }`. */
@@ -201,13 +213,14 @@ export class Locator {
   /** Presses keys, such as `Control+Enter`. */
   async press(keys) {
     await this.focus();
+    const element = await this.#one();
     const all = keys.split('+').map((key) => (key === 'ControlOrMeta' ? 'Control' : key));
     const last = all.pop();
     for (const key of all) {
       await this.#page.keyboard.down(key);
     }
     const shifted = all.includes('Shift') ? last.toUpperCase() : last;
-    await acted(this.#page, 'keyup', () => this.#page.keyboard.press(shifted));
+    await acted(this.#page, 'keyup', element, () => this.#page.keyboard.press(shifted));
     for (const key of all.reverse()) {
       await this.#page.keyboard.up(key);
     }
