@@ -49,8 +49,7 @@ Environment:
   WGPU_BCFSORT_CACHE_DIR=DIR      where compiled kernels are cached; empty: nowhere
 
 Examples:
-  wgpu-bcfsort gen random -n 10M -o keys.bin       make 10 million u32 numbers
-  wgpu-bcfsort sort keys.bin -o sorted.bin         sort them";
+  wgpu-bcfsort gen random -n 10M | wgpu-bcfsort sort -o sorted.bin    sort 10 million numbers";
 
 const DETAILS: &str = "\
 RUST_LOG=LEVEL logs to stderr; LEVEL is warn, debug, or wgpu_bcfsort=trace.
