@@ -2,8 +2,6 @@
 
     dist.py repository [URL]                    compares where the packages say that they come from
     dist.py crates                              the fields of every crate that is published
-    dist.py licences MANIFEST TARGET OUT [FEATURES]
-                                                the licences of all that is linked into a package
     dist.py sbom FILE ROOT                      takes from an SBOM what differs from run to run
     dist.py page COMMAND VERSION                a manual page, of the --help that is read
     dist.py source NAME OUT                     an archive of the files of the repository
@@ -106,71 +104,6 @@ def crates() -> None:
         print(f"{name} {package['version']}: Rust {package['rust_version']}, {package['license']}")
     if wrong:
         fail("; ".join(wrong))
-
-
-def linked(manifest: str, target: str, features: str = "") -> list[dict]:
-    """The packages whose code is in what is built of a package: itself first."""
-    options = ["--filter-platform", target]
-    if features:
-        options += ["--features", features]
-    tree = metadata(manifest, *options)
-    packages = {package["id"]: package for package in tree["packages"]}
-    nodes = {node["id"]: node for node in tree["resolve"]["nodes"]}
-    path = str(Path(manifest).resolve())
-    (root,) = [
-        key for key, package in packages.items() if Path(package["manifest_path"]) == Path(path)
-    ]
-    seen, waiting = {}, [root]
-    while waiting:
-        key = waiting.pop()
-        if key in seen:
-            continue
-        seen[key] = packages[key]
-        for dependency in nodes[key]["deps"]:
-            is_linked = any(kind["kind"] is None for kind in dependency["dep_kinds"])
-            runs_in_compiler = any(
-                "proc-macro" in part["kind"] for part in packages[dependency["pkg"]]["targets"]
-            )
-            if is_linked and not runs_in_compiler:
-                waiting.append(dependency["pkg"])
-    others = [package for key, package in seen.items() if key != root]
-    return [seen[root], *sorted(others, key=lambda package: (package["name"], package["version"]))]
-
-
-LICENCE = re.compile(r"^(licen[cs]e|copying|copyright|notice|unlicense)", re.I)
-
-
-def licences(manifest: str, target: str, out: str, features: str = "") -> None:
-    root, *others = linked(manifest, target, features)
-    others = [package for package in others if package["source"]]
-    texts: dict[str, list[str]] = {}
-    lines = []
-    for package in others:
-        name = f"{package['name']} {package['version']}"
-        if not package["license"] and not package["license_file"]:
-            fail(f"{name} is linked in, and says no licence")
-        lines.append(f"{name}: {package['license'] or 'see its file'}")
-        folder = Path(package["manifest_path"]).parent
-        files = sorted(file for file in folder.iterdir() if LICENCE.match(file.name))
-        found = False
-        for file in files:
-            for text in [file] if file.is_file() else sorted(file.iterdir()):
-                found = True
-                said = text.read_text(errors="replace").replace("\r\n", "\n").strip()
-                texts.setdefault(said, []).append(name)
-        if not found:
-            authors = ", ".join(package["authors"]) or "its authors"
-            lines[-1] += f" (without a text of its own; by {authors})"
-    with open(out, "w", newline="\n") as file:
-        file.write(
-            f"What is linked into {root['name']} for {target}, apart from its own code, and the\n"
-            "licences of each. Where there is a choice ('OR'), any of them may be used.\n\n"
-            "The standard library of Rust (https://www.rust-lang.org): MIT OR Apache-2.0.\n"
-        )
-        file.writelines(f"{line}\n" for line in lines)
-        for text, names in texts.items():
-            file.write(f"\n{'-' * 79}\n{', '.join(dict.fromkeys(names))}\n{'-' * 79}\n\n{text}\n")
-    print(f"licences: {len(others)} packages are linked in, with {len(texts)} texts")
 
 
 def sbom(file: str, root: str) -> None:
@@ -283,7 +216,6 @@ if __name__ == "__main__":
     parts = [
         repository,
         crates,
-        licences,
         sbom,
         page,
         source,
