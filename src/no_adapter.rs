@@ -69,6 +69,8 @@ mod linux {
     pub(super) struct Machine {
         /// The names of the distribution and of those that it is like.
         ids: Vec<String>,
+        /// `WGPU_BACKEND` names other interfaces alone.
+        leaves_out_vulkan: bool,
         has_loader: bool,
         /// Descriptions of drivers, which the loader reads.
         has_driver: bool,
@@ -99,6 +101,8 @@ mod linux {
             let has_nvidia = is_there("/dev/nvidiactl");
             Self {
                 ids: ids(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),
+                leaves_out_vulkan: wgpu::Backends::from_env()
+                    .is_some_and(|named| !named.contains(wgpu::Backends::VULKAN)),
                 has_loader: LIBRARIES.iter().any(|folder| has_loader(folder)),
                 has_driver: DRIVERS
                     .iter()
@@ -115,10 +119,14 @@ mod linux {
         }
 
         pub(super) fn advice(&self) -> String {
+            if self.leaves_out_vulkan {
+                return "WGPU_BACKEND is set, and leaves out Vulkan: unset it".to_owned();
+            }
             let mut advice = self.of_packages();
             if self.is_wsl {
                 advice += "; in WSL, a GPU is seen by programs for Windows, and by Mesa's driver \
-                           'dzn' where the distribution has it";
+                           'dzn', where the distribution has it and \
+                           WGPU_ALLOW_UNDERLYING_NONCOMPLIANT_ADAPTER is 1";
             } else if self.is_container && self.has_nvidia {
                 advice += "; in a container, NVIDIA's driver brings Vulkan if \
                            NVIDIA_DRIVER_CAPABILITIES is 'all'";
@@ -248,6 +256,8 @@ mod linux {
             assert!(machine.advice().contains("/dev/dri/renderD128"));
             machine.names_drivers = Some("VK_DRIVER_FILES");
             assert!(machine.advice().contains("VK_DRIVER_FILES"));
+            machine.leaves_out_vulkan = true;
+            assert!(machine.advice().contains("WGPU_BACKEND"));
         }
 
         #[test]
