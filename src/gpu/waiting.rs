@@ -2,7 +2,8 @@
 
 use super::faults::{lost, settled};
 use crate::error::Error;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use crate::gpu::Instant;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 /// How a call waits for the device.
@@ -13,6 +14,10 @@ pub(crate) enum Waiting {
     /// The future yields, and an additional thread polls the device. On the web the browser does.
     Yield,
 }
+
+/// For this long a blocked thread asks whether the device is done. Then it sleeps. To wake it up
+/// takes a third of the time of a short slice.
+const AWAKE: std::time::Duration = std::time::Duration::from_micros(500);
 
 /// The time limit for a callback after the device has finished.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
@@ -25,12 +30,16 @@ struct Slot<T> {
 impl<T> Slot<T> {
     /// Stores an answer and wakes the waiting task. Only the first answer counts.
     fn fill(slot: &Mutex<Self>, answer: Result<T, Error>) {
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = lock(slot);
         slot.answer.get_or_insert(answer);
         if let Some(waker) = slot.waker.take() {
             waker.wake();
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Waiting {
@@ -56,11 +65,18 @@ impl Waiting {
                 let message = "a browser's thread cannot block: call the async version";
                 return Err(Error::Device(message.to_owned()));
             }
-            poll(device)?;
+            let begin = Instant::now();
+            while lock(&slot).answer.is_none() {
+                if begin.elapsed() > AWAKE {
+                    poll(device)?;
+                    break;
+                }
+                poll_once(device)?;
+                std::thread::yield_now();
+            }
             // Another thread's poll may have completed the work and be about to call back.
-            let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             let (mut slot, _) = answered
-                .wait_timeout_while(slot, PATIENCE, |slot| slot.answer.is_none())
+                .wait_timeout_while(lock(&slot), PATIENCE, |slot| slot.answer.is_none())
                 .unwrap_or_else(PoisonError::into_inner);
             let answer = slot.answer.take();
             return answer.unwrap_or_else(|| Err(lost(&"it never answered")));
@@ -79,7 +95,7 @@ impl Waiting {
                 .map_err(|e| Error::Device(format!("no thread to wait with: {e}")))?;
         }
         let answer = std::future::poll_fn(|context| {
-            let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slot = lock(&slot);
             if let Some(answer) = slot.answer.take() {
                 return Poll::Ready(answer);
             }
