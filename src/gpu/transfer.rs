@@ -1,7 +1,7 @@
 //! Uploads and downloads between host slices and GPU buffers.
 
-use super::calls::submit;
 use super::faults::{lost, not_mapped, scoped};
+use super::prepared::Prepared;
 use super::waiting::{Waiting, poll_once};
 use crate::at_once::for_each_at_once;
 use crate::error::Error;
@@ -21,8 +21,9 @@ const PIECES: usize = 4;
 /// Bytes that one thread copies at a time. A single thread copies at a tenth of the bus's speed.
 const PART: usize = 256 << 10;
 
-/// So few bytes one thread copies before another one has woken up.
-const ALONE: usize = 1 << 20;
+/// So few bytes one thread copies before another one has woken up, and the device before more is
+/// recorded.
+const ALONE: usize = 512 << 10;
 
 /// Staging buffers that are kept for later transfers: to allocate and pin host memory takes longer
 /// than to copy it.
@@ -38,25 +39,90 @@ pub(crate) struct Staging {
     whole: Mutex<Vec<u8>>,
 }
 
-/// Transfers of one caller.
-#[derive(Clone, Copy)]
+/// The transfers of one call, and what runs on the device between them.
+///
+/// A short slice is uploaded, sorted and downloaded by one submission: three take longer than its
+/// sort.
 pub(crate) struct Transfers<'a> {
-    pub(crate) device: &'a wgpu::Device,
-    pub(crate) queue: &'a wgpu::Queue,
-    pub(crate) staging: &'a Staging,
+    device: &'a wgpu::Device,
+    queue: &'a wgpu::Queue,
+    staging: &'a Staging,
     pub(crate) waiting: Waiting,
+    /// What is recorded and not submitted yet.
+    recorded: Option<wgpu::CommandEncoder>,
+    /// Staging buffers from which it copies. Until then no other call may map them.
+    sources: Vec<wgpu::Buffer>,
 }
 
-impl Transfers<'_> {
-    /// Writes `bytes` to `buffer` at a byte offset, and zeros to the rest of the last word: submits
-    /// copies from staging buffers, or writes to the buffer itself if that can be mapped.
+impl<'a> Transfers<'a> {
+    pub(crate) const fn new(
+        (device, queue): (&'a wgpu::Device, &'a wgpu::Queue),
+        staging: &'a Staging,
+        waiting: Waiting,
+    ) -> Self {
+        Self {
+            device,
+            queue,
+            staging,
+            waiting,
+            recorded: None,
+            sources: Vec::new(),
+        }
+    }
+
+    fn record(&mut self, encode: impl FnOnce(&mut wgpu::CommandEncoder)) -> Result<(), Error> {
+        let (device, recorded) = (self.device, &mut self.recorded);
+        scoped(device, 0, || {
+            encode(recorded.get_or_insert_with(|| {
+                device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+                    label: Some("bcfsort"),
+                })
+            }));
+        })
+    }
+
+    /// Submits what is recorded. Returns wgpu's validation errors, but does not detect a lost
+    /// device.
+    pub(crate) fn submit(&mut self) -> Result<(), Error> {
+        if let Some(encoder) = self.recorded.take() {
+            scoped(self.device, 0, || {
+                self.queue.submit([encoder.finish()]);
+            })?;
+        }
+        if self.sources.is_empty() {
+            return Ok(());
+        }
+        let mut pooled = lock(&self.staging.uploads);
+        pooled.append(&mut self.sources);
+        // (The longest ones: all have a whole piece if there are several.)
+        pooled.sort_by_key(|buffer| std::cmp::Reverse(buffer.size()));
+        let longest = pooled.first().map_or(0, wgpu::Buffer::size);
+        pooled.retain(|buffer| buffer.size() == longest);
+        pooled.truncate(if longest == PIECE { PIECES } else { 1 });
+        Ok(())
+    }
+
+    /// Records all that is prepared. Submits each of its submissions but the last one.
+    pub(crate) fn run(&mut self, prepared: &Prepared) -> Result<(), Error> {
+        for submission in 0..prepared.submissions() {
+            if submission > 0 {
+                self.submit()?;
+            }
+            self.record(|encoder| prepared.encode(encoder, submission))?;
+        }
+        Ok(())
+    }
+
+    /// Writes `bytes` to `buffer` at a byte offset, and zeros to the rest of the last word: by
+    /// copies from staging buffers, or by writing to the buffer itself if that can be mapped. The
+    /// copy of few bytes is recorded, that of more is submitted.
     ///
     /// The staging buffers are our own. [`wgpu::Queue::write_buffer`], and a buffer without
     /// `MAP_WRITE` that is mapped at creation, make wgpu allocate one. If that allocation fails,
     /// wgpu treats the device as lost, with all of the user's objects (wgpu-core 30,
     /// `StagingBuffer::new`). With our own buffer it is an error.
     pub(crate) async fn upload(
-        self,
+        &mut self,
         bytes: &[u8],
         (buffer, from): (&wgpu::Buffer, u64),
     ) -> Result<(), Error> {
@@ -90,28 +156,28 @@ impl Transfers<'_> {
             fill(device, &source, piece)?;
             let size = (piece.len() as u64).next_multiple_of(4);
             let to = from + i as u64 * PIECE;
-            submit(device, self.queue, |encoder| {
+            self.record(|encoder| {
                 encoder.copy_buffer_to_buffer(&source, 0, buffer, to, size);
             })?;
             in_flight.push(source);
+            if bytes.len() > ALONE {
+                self.submit()?;
+            }
         }
         for unused in free {
             scoped(device, 0, || unused.unmap())?;
             in_flight.push(unused);
         }
-        let mut pooled = lock(&self.staging.uploads);
-        pooled.extend(in_flight);
-        // (The longest ones: all have a whole piece if there are several.)
-        pooled.sort_by_key(|buffer| std::cmp::Reverse(buffer.size()));
-        let longest = pooled.first().map_or(0, wgpu::Buffer::size);
-        pooled.retain(|buffer| buffer.size() == longest);
-        pooled.truncate(if longest == PIECE { PIECES } else { 1 });
+        self.sources.append(&mut in_flight);
+        if self.recorded.is_none() {
+            self.submit()?;
+        }
         Ok(())
     }
 
     /// Takes at most `count` staging buffers of at least `bytes` bytes that are not in use, and
     /// maps them. Does not wait: the device may be busy with other work of the program.
-    fn idle(self, count: usize, bytes: u64) -> Result<Vec<wgpu::Buffer>, Error> {
+    fn idle(&self, count: usize, bytes: u64) -> Result<Vec<wgpu::Buffer>, Error> {
         let taken = {
             let mut pooled = lock(&self.staging.uploads);
             pooled.retain(|buffer| buffer.size() >= bytes);
@@ -135,7 +201,7 @@ impl Transfers<'_> {
     }
 
     fn map(
-        self,
+        &self,
         buffer: &wgpu::Buffer,
         answer: Box<dyn FnOnce(Result<(), wgpu::BufferAsyncError>) + Send>,
     ) {
@@ -147,7 +213,7 @@ impl Transfers<'_> {
 
     /// Reads `buffer` at a byte offset into `bytes`. On an error `bytes` is unchanged.
     pub(crate) async fn download(
-        self,
+        &mut self,
         (buffer, from): (&wgpu::Buffer, u64),
         bytes: &mut [u8],
     ) -> Result<(), Error> {
@@ -172,7 +238,7 @@ impl Transfers<'_> {
 
     /// Reads `buffer` at a byte offset into `bytes`. On an error `bytes` is partly overwritten.
     pub(crate) async fn download_in_blocks(
-        self,
+        &mut self,
         (buffer, from): (&wgpu::Buffer, u64),
         bytes: &mut [u8],
     ) -> Result<(), Error> {
@@ -192,7 +258,7 @@ impl Transfers<'_> {
 
     /// Reads at most [`BLOCK`] bytes, or any number of a buffer that can be mapped.
     async fn download_at_once(
-        self,
+        &mut self,
         (buffer, from): (&wgpu::Buffer, u64),
         bytes: &mut [u8],
     ) -> Result<(), Error> {
@@ -200,6 +266,7 @@ impl Transfers<'_> {
             return Ok(());
         }
         if is_readable((buffer, from)) {
+            self.submit()?;
             return read_into(self.device, buffer, bytes, self.waiting).await;
         }
         self.read_at_once((buffer, from), bytes.len() as u64, |view| {
@@ -210,7 +277,7 @@ impl Transfers<'_> {
 
     /// Passes at most [`BLOCK`] bytes of `buffer`, from a byte offset on, to `take`.
     async fn read_at_once<R>(
-        self,
+        &mut self,
         (buffer, from): (&wgpu::Buffer, u64),
         size: u64,
         take: impl FnOnce(&[u8]) -> R,
@@ -224,9 +291,10 @@ impl Transfers<'_> {
                 staging_to_read(self.device, whole_words)
             })?,
         };
-        submit(self.device, self.queue, |encoder| {
+        self.record(|encoder| {
             encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, whole_words);
         })?;
+        self.submit()?;
         let taken = read_mapped(self.device, &staging, size, self.waiting, take).await?;
         let mut pooled = lock(&self.staging.download);
         if pooled
@@ -243,12 +311,13 @@ impl Transfers<'_> {
     ///
     /// While one block is taken, the next ones are copied to staging buffers.
     pub(crate) async fn download_blocks<E: From<Error>>(
-        self,
+        &mut self,
         (buffer, begin): (&wgpu::Buffer, u64),
         size: u64,
         take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         if is_readable((buffer, begin)) {
+            self.submit()?;
             let take = |view: &[u8]| view.chunks(BLOCK as usize).try_for_each(take);
             return read_mapped(self.device, buffer, size, self.waiting, take).await?;
         }
@@ -266,10 +335,11 @@ impl Transfers<'_> {
                     None => scoped(self.device, BLOCK, || staging_to_read(self.device, BLOCK))?,
                 };
                 let bytes = BLOCK.min(size - from);
-                submit(self.device, self.queue, |encoder| {
+                self.record(|encoder| {
                     let whole_words = bytes.next_multiple_of(4);
                     encoder.copy_buffer_to_buffer(buffer, begin + from, &to, 0, whole_words);
                 })?;
+                self.submit()?;
                 in_flight.push_back((to, bytes));
             }
             let Some((piece, bytes)) = in_flight.pop_front() else {

@@ -379,25 +379,21 @@ impl PrefixSums {
         let prepared = self
             .prepare_with(&value_buffer, &color_buffer, of, options, pool)?
             .0;
-        let transfers = Transfers {
-            device,
-            queue,
-            staging: &self.staging,
-            waiting,
-        };
+        let mut transfers = Transfers::new((device, queue), &self.staging, waiting);
         let begin = Instant::now();
         let bytes = bytemuck::cast_slice(values);
         transfers.upload(bytes, (&value_buffer, 0)).await?;
         let bytes = bytemuck::cast_slice(colors);
         transfers.upload(bytes, (&color_buffer, 0)).await?;
         if profiled {
+            transfers.submit()?;
             waiting.done(device, queue).await?;
         }
         let uploaded = begin.elapsed();
         let ran = if profiled {
             Some(prepared.measure(Detail::Phases, waiting).await?)
         } else {
-            prepared.submit()?;
+            transfers.run(&prepared)?;
             None
         };
         let begin = Instant::now();

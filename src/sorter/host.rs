@@ -7,7 +7,7 @@ use crate::error::{BufferRole, Error};
 use crate::gpu::Instant;
 use crate::gpu::faults::call;
 use crate::gpu::profile::{Clock, Detail, Profile};
-use crate::gpu::transfer::{blocks, zeroed};
+use crate::gpu::transfer::{Transfers, blocks, zeroed};
 use crate::gpu::waiting::Waiting;
 use crate::host::permute;
 use crate::job::{KeyField, check_bound};
@@ -543,7 +543,7 @@ impl Sorter {
             return Ok(());
         }
         let device = &self.device;
-        let transfers = self.transfers(waiting);
+        let mut transfers = self.transfers(waiting);
         let bytes = size_of_val(rows) as u64;
         let limit = device.limits().max_storage_buffer_binding_size;
         check_bound(BufferRole::Keys, bytes.into(), limit)?;
@@ -551,7 +551,7 @@ impl Sorter {
         let sort = self.prepare_pooled(&job(&buffer))?;
         let unsorted = bytemuck::cast_slice(rows);
         transfers.upload(unsorted, (&buffer, 0)).await?;
-        sort.0.submit()?;
+        transfers.run(&sort.0)?;
         let sorted = bytemuck::cast_slice_mut(rows);
         transfers.download((&buffer, 0), sorted).await?;
         self.keep_scratch(sort);
@@ -663,8 +663,15 @@ impl Sorter {
             take(block).map_err(Ended::Take)
         };
         let profiled = profile.is_some();
-        let sorted = match self.start_chunk(keys, order, waiting, profiled).await {
-            Ok(started) => self.take_chunk(started, waiting, profile, &mut take).await,
+        let mut transfers = self.transfers(waiting);
+        let started = self
+            .start_chunk(keys, order, &mut transfers, profiled)
+            .await;
+        let sorted = match started {
+            Ok(started) => {
+                self.take_chunk(started, &mut transfers, profile, &mut take)
+                    .await
+            }
             Err(error) => Err(Ended::Sort(error)),
         };
         match sorted {
@@ -751,10 +758,10 @@ impl Sorter {
             order,
             indexed: true,
         })?;
-        let transfers = self.transfers(waiting);
+        let mut transfers = self.transfers(waiting);
         let bytes = bytemuck::cast_slice(keys);
         transfers.upload(bytes, (&sort.keys, 0)).await?;
-        sort.sort.0.submit()?;
+        transfers.run(&sort.sort.0)?;
         if let Some(there) = &sort.indices {
             let read = bytemuck::cast_slice_mut(indices);
             transfers.download_in_blocks((there, 0), read).await?;
@@ -770,21 +777,21 @@ impl Sorter {
         order: Order,
         waiting: Waiting,
     ) -> Result<(), Error> {
-        let started = self.start_chunk(keys, order, waiting, false).await?;
+        let mut transfers = self.transfers(waiting);
+        let started = self.start_chunk(keys, order, &mut transfers, false).await?;
         let sorted = bytemuck::cast_slice_mut(keys);
-        self.transfers(waiting)
-            .download((&started.sort.keys, 0), sorted)
-            .await?;
+        let from = (&started.sort.keys, 0);
+        transfers.download(from, sorted).await?;
         self.keep(started.sort);
         Ok(())
     }
 
-    /// Uploads a chunk and submits its sort.
+    /// Uploads a chunk and sorts it.
     async fn start_chunk<T: SortKey>(
         &self,
         keys: &[T],
         order: Order,
-        waiting: Waiting,
+        transfers: &mut Transfers<'_>,
         profiled: bool,
     ) -> Result<Started, Error> {
         let sort = self.slice_sort(Slice {
@@ -795,17 +802,17 @@ impl Sorter {
         })?;
         let begin = Instant::now();
         let bytes = bytemuck::cast_slice(keys);
-        self.transfers(waiting)
-            .upload(bytes, (&sort.keys, 0))
-            .await?;
+        transfers.upload(bytes, (&sort.keys, 0)).await?;
         let profile = if profiled {
+            let waiting = transfers.waiting;
+            transfers.submit()?;
             waiting.done(&self.device, &self.queue).await?;
             let uploading = begin.elapsed();
             let mut profile = sort.sort.0.measure(Detail::Phases, waiting).await?;
             profile.upload = uploading;
             Some(profile)
         } else {
-            sort.sort.0.submit()?;
+            transfers.run(&sort.sort.0)?;
             None
         };
         Ok(Started {
@@ -815,11 +822,11 @@ impl Sorter {
         })
     }
 
-    /// Passes on the keys of a chunk whose sort is submitted.
+    /// Passes on the keys of a chunk.
     async fn take_chunk<T: SortKey, E: From<Error>>(
         &self,
         chunk: Started,
-        waiting: Waiting,
+        transfers: &mut Transfers<'_>,
         profile: Option<&mut Profile>,
         take: &mut impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -835,7 +842,7 @@ impl Sorter {
             taken
         };
         let from = (&chunk.sort.keys, 0);
-        self.transfers(waiting)
+        transfers
             .download_blocks(from, chunk.bytes, &mut take_bytes)
             .await?;
         if let (Some(profile), Some(mut of_chunk)) = (profile, chunk.profile) {
@@ -868,7 +875,7 @@ impl<E> From<Error> for Ended<E> {
     }
 }
 
-/// A chunk whose sort is submitted.
+/// A chunk whose sort is recorded or submitted.
 struct Started {
     sort: SliceSort,
     bytes: u64,

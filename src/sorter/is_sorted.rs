@@ -60,11 +60,11 @@ impl Sorter {
         waiting: Waiting,
     ) -> Result<u64, Error> {
         let check = self.prepare_check(keys, len, order, None)?;
-        check.0.submit()?;
+        let mut transfers = self.transfers(waiting);
+        transfers.run(&check.0)?;
         let mut unsorted = 0_u32;
         let read = bytemuck::bytes_of_mut(&mut unsorted);
         let found = &check.0.buffers[&Buffer::OutOfOrder];
-        let transfers = self.transfers(waiting);
         transfers.download((found, 0), read).await?;
         Ok(len - u64::from(unsorted))
     }

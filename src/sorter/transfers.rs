@@ -9,12 +9,7 @@ use crate::gpu::waiting::Waiting;
 
 impl Sorter {
     pub(super) fn transfers(&self, waiting: Waiting) -> Transfers<'_> {
-        Transfers {
-            device: &self.device,
-            queue: &self.queue,
-            staging: &self.staging,
-            waiting,
-        }
+        Transfers::new((&self.device, &self.queue), &self.staging, waiting)
     }
 
     /// Creates a GPU buffer with the contents of a slice, for [`Keys`](crate::Keys) or any other
@@ -65,7 +60,9 @@ impl Sorter {
                 mapped_at_creation: false,
             })
         })?;
-        self.transfers(waiting).upload(bytes, (&buffer, 0)).await?;
+        let mut transfers = self.transfers(waiting);
+        transfers.upload(bytes, (&buffer, 0)).await?;
+        transfers.submit()?;
         Ok(buffer)
     }
 
@@ -126,7 +123,7 @@ impl Sorter {
         let mut items = zeroed::<T>(len)?;
         let read: &mut [u8] = bytemuck::cast_slice_mut(&mut items);
         let from = (buffer, offset);
-        let transfers = self.transfers(waiting);
+        let mut transfers = self.transfers(waiting);
         transfers.download_in_blocks(from, read).await?;
         Ok(items)
     }
