@@ -27,8 +27,6 @@ from pathlib import Path
 
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
 PUBLISHED = ["wgpu-bcfsort", "bcfsort-auto", "wgsl-lockstep"]
-# Manifests that do not say yet where they come from: a warning of cargo's, and no more.
-WITHOUT_REPOSITORY = ["bcfsort-auto", "wgsl-lockstep"]
 # A host of nobody (RFC 2606).
 PLACEHOLDER = "https://example.org/"
 
@@ -47,18 +45,27 @@ def metadata(manifest: str, *options: str) -> dict:
 
 
 def repository(url: str | None = None) -> None:
-    line = re.compile(r'^(repository|Repository) = "(.*)"$', re.M)
+    lines = {
+        "Cargo.toml": r'^repository = "(.*)"$',
+        "integrations/python/pyproject.toml": r'^Repository = "(.*)"$',
+        "integrations/web/package.json": r'^ *"url": "git\+(.*)\.git",?$',
+    }
     places = {}
-    for file in (Path("Cargo.toml"), Path("integrations/python/pyproject.toml")):
-        text = file.read_text()
-        found = line.search(text)
+    for file, line in lines.items():
+        text = Path(file).read_text()
+        found = re.search(line, text, re.M)
         if found is None:
-            fail(f"{file} has no line 'repository = \"URL\"'")
+            fail(f"{file} has no line of the repository's address: {line}")
+        place = found[1]
         if url is not None:
-            old = found[2]
             # (And what lies below it: the list of changes, the issues.)
-            file.write_text(text.replace(f'"{old}', f'"{url.rstrip("/")}'))
-        places[str(file)] = line.search(file.read_text())[2]
+            text = text.replace(place, url.rstrip("/").removesuffix(".git"))
+            Path(file).write_text(text, newline="\n")
+            place = re.search(line, text, re.M)[1]
+        others = [at for at in re.findall(r"https?://[^\"\s]+", text) if not at.startswith(place)]
+        if others:
+            fail(f"{file} names another address than its repository's: {', '.join(others)}")
+        places[file] = place
     if len(set(places.values())) != 1:
         said = "; ".join(f"{file}: {place}" for file, place in places.items())
         fail(f"the packages name several repositories: set one by .ci/dist repository URL. {said}")
@@ -80,7 +87,7 @@ def crates() -> None:
         missing = [
             field
             for field in ("description", "license", "repository", "readme", "rust_version")
-            if not package[field] and (field != "repository" or name not in WITHOUT_REPOSITORY)
+            if not package[field]
         ]
         missing += [field for field in ("keywords", "categories") if not package[field]]
         if missing:
