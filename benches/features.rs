@@ -76,49 +76,53 @@ fn precedes(a: Row, b: Row) -> bool {
 }";
 
 const KINDS: &[Kind] = &[
-    ("keys", |s, b| s.prepare(&keys(b))),
-    ("key-value", |s, b| s.prepare(&keys(b).values(&b.values))),
+    ("keys", |s, b| keys(b).prepare(s)),
+    ("key-value", |s, b| keys(b).values(&b.values).prepare(s)),
     ("key-value, stable", |s, b| {
-        s.prepare(&keys(b).payload(Payload::new(&b.values, 4)))
+        keys(b).payload(Payload::new(&b.values, 4)).prepare(s)
     }),
     ("keys and indices", |s, b| {
-        s.prepare(&keys(b).indices(&b.values))
+        keys(b).indices(&b.values).prepare(s)
     }),
     ("argsort", |s, b| {
-        s.prepare(&keys(b).indices(&b.values).keep_keys())
+        keys(b).indices(&b.values).keep_keys().prepare(s)
     }),
-    ("out of place", |s, b| s.prepare(&keys(b).output(&b.sorted))),
+    ("out of place", |s, b| keys(b).output(&b.sorted).prepare(s)),
     ("sub-range", |s, b| {
         let keys = Keys::new(b.keys.slice(4..), KeyType::U32);
-        s.prepare(&SortJob::new(keys, b.len - 1))
+        SortJob::new(keys, b.len - 1).prepare(s)
     }),
     ("indirect count: all", |s, b| {
-        s.prepare(&keys(b).len_from(&b.count))
+        keys(b).len_from(&b.count).prepare(s)
     }),
     ("indirect count: 1 %", |s, b| {
-        s.prepare(&keys(b).len_from(b.count.slice(4..)))
+        keys(b).len_from(b.count.slice(4..)).prepare(s)
     }),
     ("indirect count: none", |s, b| {
-        s.prepare(&keys(b).len_from(b.count.slice(8..)))
+        keys(b).len_from(b.count.slice(8..)).prepare(s)
     }),
     ("runs: starts and lengths", |s, b| {
-        s.prepare(&keys(b).runs(runs(b)))
+        keys(b).runs(runs(b)).prepare(s)
     }),
     ("unique", |s, b| {
-        s.prepare(&keys(b).unique(&b.sorted, &b.found))
+        keys(b).unique(&b.sorted, &b.found).prepare(s)
     }),
     ("runs of sorted keys", |s, b| {
-        s.prepare(&in_order(b).runs(runs(b)))
+        in_order(b).runs(runs(b)).prepare(s)
     }),
-    ("cell numbers", |s, b| s.prepare(&cells(b))),
+    ("cell numbers", |s, b| cells(b).prepare(s)),
     ("cell numbers, starts of as many cells", |s, b| {
-        s.prepare(&cells(b).starts_of(&b.table, b.len as u32))
+        cells(b).starts_of(&b.table, b.len as u32).prepare(s)
     }),
     ("lower_bound of a quarter, in order", |s, b| {
-        s.prepare(&in_order(b).lower_bound(&b.needles[0], b.len / 4, &b.table))
+        in_order(b)
+            .lower_bound(&b.needles[0], b.len / 4, &b.table)
+            .prepare(s)
     }),
     ("lower_bound of a quarter, at random", |s, b| {
-        s.prepare(&in_order(b).lower_bound(&b.needles[1], b.len / 4, &b.table))
+        in_order(b)
+            .lower_bound(&b.needles[1], b.len / 4, &b.table)
+            .prepare(s)
     }),
     ("compact half by flags of 32 bits", |s, b| {
         compact(b, Keys::new(&b.flags, KeyType::U32)).prepare(s)
@@ -157,54 +161,57 @@ const KINDS: &[Kind] = &[
         merge(b).values(first, second, &b.table).prepare(s)
     }),
     ("payload of 16 bytes", |s, b| {
-        s.prepare(&keys(b).payload(Payload::new(&b.rows, 16)))
+        keys(b).payload(Payload::new(&b.rows, 16)).prepare(s)
     }),
     ("payload of 16 bytes, out of place", |s, b| {
         let rows = Payload::new(&b.rows, 16).output(&b.sorted_rows);
-        s.prepare(&keys(b).payload(rows))
+        keys(b).payload(rows).prepare(s)
     }),
     ("structs of 16 bytes by a field", |s, b| {
-        s.prepare(&by_field(b))
+        by_field(b).prepare(s)
     }),
     ("structs of 16 bytes by a field, out of place", |s, b| {
-        s.prepare(&by_field(b).output(&b.sorted_rows))
+        by_field(b).output(&b.sorted_rows).prepare(s)
     }),
     ("structs of 16 bytes by two fields", |s, b| {
-        s.prepare(&two_fields(b))
+        two_fields(b).prepare(s)
     }),
     ("structs of 16 bytes by two fields, out of place", |s, b| {
-        s.prepare(&two_fields(b).output(&b.sorted_rows))
+        two_fields(b).output(&b.sorted_rows).prepare(s)
     }),
-    ("u8", |s, b| s.prepare(&packed(b, KeyType::U8))),
-    ("f16", |s, b| s.prepare(&packed(b, KeyType::F16))),
+    ("u8", |s, b| packed(b, KeyType::U8).prepare(s)),
+    ("f16", |s, b| packed(b, KeyType::F16).prepare(s)),
     ("f16, argsort", |s, b| {
-        s.prepare(&packed(b, KeyType::F16).indices(&b.values).keep_keys())
+        packed(b, KeyType::F16)
+            .indices(&b.values)
+            .keep_keys()
+            .prepare(s)
     }),
     ("f16, keys and indices", |s, b| {
-        s.prepare(&packed(b, KeyType::F16).indices(&b.values))
+        packed(b, KeyType::F16).indices(&b.values).prepare(s)
     }),
     ("key-value, by 16 bits", |s, b| {
-        s.prepare(&by_bits(b, 0..16).values(&b.values))
+        by_bits(b, 0..16).values(&b.values).prepare(s)
     }),
     ("argsort, by 16 bits", |s, b| {
-        s.prepare(&by_bits(b, 0..16).indices(&b.values).keep_keys())
+        by_bits(b, 0..16).indices(&b.values).keep_keys().prepare(s)
     }),
     ("argsort, by 20 bits", |s, b| {
-        s.prepare(&by_bits(b, 0..20).indices(&b.values).keep_keys())
+        by_bits(b, 0..20).indices(&b.values).keep_keys().prepare(s)
     }),
-    ("keys, by 16 bits", |s, b| s.prepare(&by_bits(b, 0..16))),
+    ("keys, by 16 bits", |s, b| by_bits(b, 0..16).prepare(s)),
     ("1000 segments", |s, b| {
-        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.few))
+        segmented(b, &b.keys, KeyType::U32, &b.few).prepare(s)
     }),
     ("segments of 10", |s, b| {
-        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.many))
+        segmented(b, &b.keys, KeyType::U32, &b.many).prepare(s)
     }),
     ("segments of 1024", |s, b| {
-        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.short))
+        segmented(b, &b.keys, KeyType::U32, &b.short).prepare(s)
     }),
     ("segments of 1024, argsort", |s, b| {
         let job = segmented(b, &b.keys, KeyType::U32, &b.short);
-        s.prepare(&job.indices(&b.values).keep_keys())
+        job.indices(&b.values).keep_keys().prepare(s)
     }),
     ("segments of 1024, top 64", |s, b| {
         top_k(b, KeyType::U32, 64).keys(&b.sorted).prepare(s)
@@ -223,10 +230,14 @@ const KINDS: &[Kind] = &[
         top_k(b, KeyType::U32, 1024).indices(&b.sorted).prepare(s)
     }),
     ("1000 segments, top 2000 in place", |s, b| {
-        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.few).top(2000))
+        segmented(b, &b.keys, KeyType::U32, &b.few)
+            .top(2000)
+            .prepare(s)
     }),
     ("1000 segments, top 64 in place", |s, b| {
-        s.prepare(&segmented(b, &b.keys, KeyType::U32, &b.few).top(64))
+        segmented(b, &b.keys, KeyType::U32, &b.few)
+            .top(64)
+            .prepare(s)
     }),
     ("1000 segments, top 64, indices", |s, b| {
         let job = TopKJob::segmented(
@@ -240,60 +251,62 @@ const KINDS: &[Kind] = &[
     }),
     ("1000 segments, argsort", |s, b| {
         let job = segmented(b, &b.keys, KeyType::U32, &b.few);
-        s.prepare(&job.indices(&b.values).keep_keys())
+        job.indices(&b.values).keep_keys().prepare(s)
     }),
     ("f16, 1000 segments", |s, b| {
-        s.prepare(&segmented(b, &b.keys, KeyType::F16, &b.few))
+        segmented(b, &b.keys, KeyType::F16, &b.few).prepare(s)
     }),
-    ("top-100", |s, b| s.prepare(&keys(b).top(100))),
+    ("top-100", |s, b| keys(b).top(100).prepare(s)),
     ("top-100 unordered", |s, b| {
-        s.prepare(&keys(b).range(100..100))
+        keys(b).range(100..100).prepare(s)
     }),
     ("nth_element (median)", |s, b| {
-        s.prepare(&keys(b).range(b.len / 2..b.len / 2 + 1))
+        keys(b).range(b.len / 2..b.len / 2 + 1).prepare(s)
     }),
     ("top-100, argsort", |s, b| {
-        s.prepare(&keys(b).indices(&b.values).keep_keys().top(100))
+        keys(b).indices(&b.values).keep_keys().top(100).prepare(s)
     }),
-    ("u64", |s, b| s.prepare(&wide(b))),
+    ("u64", |s, b| wide(b).prepare(s)),
     ("u64, key-value", |s, b| {
-        s.prepare(&wide(b).values(&b.values))
+        wide(b).values(&b.values).prepare(s)
     }),
     ("u64, argsort", |s, b| {
-        s.prepare(&wide(b).indices(&b.values).keep_keys())
+        wide(b).indices(&b.values).keep_keys().prepare(s)
     }),
     ("u64, 1000 segments", |s, b| {
-        s.prepare(&segmented(b, &b.rows, KeyType::U64, &b.few))
+        segmented(b, &b.rows, KeyType::U64, &b.few).prepare(s)
     }),
     ("u64, 1000 segments, argsort", |s, b| {
         let job = segmented(b, &b.rows, KeyType::U64, &b.few);
-        s.prepare(&job.indices(&b.values).keep_keys())
+        job.indices(&b.values).keep_keys().prepare(s)
     }),
     ("u64, nth_element (median)", |s, b| {
-        s.prepare(&wide(b).range(b.len / 2..b.len / 2 + 1))
+        wide(b).range(b.len / 2..b.len / 2 + 1).prepare(s)
     }),
     ("comparator, one word", |s, b| {
-        s.prepare(&SortJob::by(&b.rows, &b.comparators[0], b.len))
+        SortJob::by(&b.rows, &b.comparators[0], b.len).prepare(s)
     }),
     ("comparator, one word, top-100", |s, b| {
-        s.prepare(&SortJob::by(&b.rows, &b.comparators[0], b.len).top(100))
+        SortJob::by(&b.rows, &b.comparators[0], b.len)
+            .top(100)
+            .prepare(s)
     }),
     ("comparator, two fields of 16 bytes", |s, b| {
-        s.prepare(&SortJob::by(&b.rows, &b.comparators[1], b.len))
+        SortJob::by(&b.rows, &b.comparators[1], b.len).prepare(s)
     }),
-    ("u128", |s, b| s.prepare(&u128s(&b.rows, b.len))),
+    ("u128", |s, b| u128s(&b.rows, b.len).prepare(s)),
     ("u128, out of place", |s, b| {
-        s.prepare(&u128s(&b.rows, b.len).output(&b.sorted_rows))
+        u128s(&b.rows, b.len).output(&b.sorted_rows).prepare(s)
     }),
     ("u128, a quarter of the records", |s, b| {
-        s.prepare(&u128s(&b.rows, b.len / 4))
+        u128s(&b.rows, b.len / 4).prepare(s)
     }),
     (
         "u128, a quarter of the records, 16 different ones",
-        |s, b| s.prepare(&u128s(&b.flags, b.len / 4)),
+        |s, b| u128s(&b.flags, b.len / 4).prepare(s),
     ),
     ("comparator, u128", |s, b| {
-        s.prepare(&SortJob::by(&b.rows, &b.comparators[2], b.len))
+        SortJob::by(&b.rows, &b.comparators[2], b.len).prepare(s)
     }),
 ];
 
@@ -472,7 +485,7 @@ fn measure(sorter: &Sorter, len: u64, kinds: &[&Kind]) -> Result<(), Error> {
     let cell_numbers = filled(sorter, &cell_numbers);
     // Other keys, to keep the device busy.
     let other = buffer(sorter, 1 << 20);
-    let busy = sorter.prepare(&SortJob::new(Keys::new(&other, KeyType::U32), 1 << 20))?;
+    let busy = SortJob::new(Keys::new(&other, KeyType::U32), 1 << 20).prepare(sorter)?;
     let sorts: Vec<PreparedSort> = kinds
         .iter()
         .map(|kind| kind.1(sorter, &buffers))

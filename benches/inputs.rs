@@ -233,10 +233,10 @@ impl<'a> Bench<'a> {
             let bytes = bytemuck::cast_slice(&positions);
             sorter.queue().write_buffer(&input[1], 0, bytes);
         }
-        let sort = sorter.prepare(&job)?;
+        let sort = job.prepare(sorter)?;
         // Other keys, to keep the device busy.
         let other = buffer(sorter, 1 << 20);
-        let busy = sorter.prepare(&SortJob::new(Keys::new(&other, KeyType::U32), 1 << 20))?;
+        let busy = SortJob::new(Keys::new(&other, KeyType::U32), 1 << 20).prepare(sorter)?;
         Ok(Self {
             sorter,
             len,

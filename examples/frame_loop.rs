@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let job = SortJob::argsort(Keys::new(&depths, KeyType::F32), &indices, MOST.into())
         .order(Order::Descending)
         .len_from(&count);
-    let sort = sorter.prepare(&job)?;
+    let sort = job.prepare(&sorter)?;
 
     let mut sorted = Vec::new();
     for frame in 0..FRAMES {

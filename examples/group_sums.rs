@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 .starts(&starts)
                 .lengths(&lengths),
         );
-    let sort = sorter.prepare(&job)?;
+    let sort = job.prepare(&sorter)?;
     let scan = ScanJob::inclusive(&sorted, KeyType::U32, len).output(&sums);
     let scan = scan.prepare(&sorter)?;
     let bound = [&count, &starts, &lengths, &sums, &group_sums];

@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         PARTICLES.into(),
     )
     .starts_of(&begins, SIDE * SIDE);
-    let sort = sorter.prepare(&job)?;
+    let sort = job.prepare(&sorter)?;
     let bound = [&on_gpu, &particles, &begins, &neighbours];
     let count_neighbours = Pass::new(device, COUNT_NEIGHBOURS, &bound);
 

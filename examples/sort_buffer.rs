@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Once: compiles the kernels and allocates scratch memory.
     let sorter = Sorter::new(&device, &queue, Options::default())?;
-    let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), LEN.into()))?;
+    let sort = SortJob::new(Keys::new(&keys, KeyType::U32), LEN.into()).prepare(&sorter)?;
 
     // In each frame: the program's pass and the sort, in one submission.
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());

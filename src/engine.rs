@@ -11,9 +11,9 @@ use crate::names::named;
 ///
 /// Each engine takes O(n log n) time for any keys; for the sample sort, this is the expected time
 /// over its random samples. Scratch memory is at most 1.15 times the keys' bytes and 16 MiB
-/// ([`Sorter::scratch_size`](crate::Sorter::scratch_size)). All engines produce the same bytes. The
-/// mergesorts sort only keys; [`Sorter::prepare`](crate::Sorter::prepare) lists the sorts that
-/// always use the sample sort.
+/// ([`SortJob::scratch_size`](crate::SortJob::scratch_size)). All engines produce the same bytes.
+/// The mergesorts sort only keys; [`SortJob::prepare`](crate::SortJob::prepare) lists the sorts
+/// that always use the sample sort.
 ///
 /// # Examples
 ///

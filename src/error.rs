@@ -368,7 +368,7 @@ pub enum Error {
     ///   another call;
     /// - for futures only, a failure to start a thread.
     ///
-    /// A buffer that is mapped, or was destroyed after [`prepare`](crate::Sorter::prepare), is an
+    /// A buffer that is mapped, or was destroyed after [`prepare`](crate::SortJob::prepare), is an
     /// error when the sort is submitted. If this crate submits it, it returns this error. If the
     /// program submits it, [`wgpu::Queue::submit`] reports it to the device's error scope or
     /// handler.

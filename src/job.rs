@@ -253,7 +253,7 @@ impl KeyField {
     /// let sorter = Sorter::open(Options::default())?;
     /// let keys = sorter.upload(&[7_u128 << 64, u128::MAX, 9, 7 << 64 | 5])?;
     /// let job = SortJob::new(Keys::fields(&keys, 16, &KeyField::U128), 4);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u128>(&keys)?, [9, 7 << 64, 7 << 64 | 5, u128::MAX]);
     /// # Ok(()) }
     /// ```

@@ -17,7 +17,7 @@
 //! let sorter = Sorter::open(Options::default())?; // or Sorter::new(&device, &queue, ..)
 //! let keys: wgpu::Buffer = sorter.upload(&[0.5_f32, 2.0, -1.0])?;
 //! // Once: compiles kernels, creates bind groups and scratch memory.
-//! let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::F32), 3))?;
+//! let sort = SortJob::new(Keys::new(&keys, KeyType::F32), 3).prepare(&sorter)?;
 //! // Each frame: cannot fail and creates no GPU object.
 //! let mut encoder = sorter.device().create_command_encoder(&Default::default());
 //! sort.record(&mut encoder);
@@ -38,7 +38,7 @@
 //! | a slice of structs, or two slices | [`Sorter::sort_by_key`], [`Sorter::sort_pairs`]: stable |
 //! | a slice of structs, and a custom comparator in WGSL | [`Sorter::sort_by`] with a [`Comparator`] |
 //! | a wgpu device | [`Sorter::new`] |
-//! | keys in a GPU buffer | [`SortJob::new`], [`Sorter::prepare`], [`PreparedSort::run`] |
+//! | keys in a GPU buffer | [`SortJob::new`], [`SortJob::prepare`], [`PreparedSort::run`] |
 //! | keys and 32-bit values (key-value sort) | [`SortJob::values`]; if the sort must be stable, [`SortJob::payload`] |
 //! | keys and payload of any size (structure of arrays) | [`SortJob::payload`] |
 //! | structs to sort by a field (array of structs) | [`Keys::strided`] |
@@ -78,8 +78,8 @@
 //!
 //! With the feature `webgpu`, on wasm32. A browser's thread cannot block: call the async versions.
 //! Blocking calls fail there, including [`Sorter::open`] and [`adapters`]. Errors of non-blocking
-//! calls such as [`Sorter::prepare`] are reported by the next non-blocking call on that device, or
-//! by [`Sorter::prepare_async`]. wgpu cannot use a page's own device:
+//! calls such as [`SortJob::prepare`] are reported by the next non-blocking call on that device, or
+//! by [`SortJob::prepare_async`]. wgpu cannot use a page's own device:
 //! `integrations/web` can.
 //!
 //! # Not supported

@@ -34,7 +34,7 @@ pub struct Options {
     pub keys_per_dispatch: Option<u32>,
     /// Tile sizes of the sample sort. Default: [`Tuning::default`] on GPUs, and [`Tuning::cpu`] on
     /// CPUs. Other values may need more scratch memory than the documented bound:
-    /// [`Sorter::scratch_size`](crate::Sorter::scratch_size) computes it.
+    /// [`SortJob::scratch_size`](crate::SortJob::scratch_size) computes it.
     pub tuning: Option<Tuning>,
     /// The paper's parameters of the mergesorts.
     pub mergesort: MergesortOptions,

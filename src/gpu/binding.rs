@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 /// let sorter = Sorter::open(Options::default())?;
 /// let keys = sorter.upload(&[9_u32, 8, 3, 1, 2, 0])?;
 /// let job = SortJob::new(Keys::new(keys.slice(8..), KeyType::U32), 3);
-/// sorter.prepare(&job)?.run()?;
+/// job.prepare(&sorter)?.run()?;
 /// assert_eq!(sorter.download::<u32>(&keys)?, [9, 8, 1, 2, 3, 0]);
 /// # Ok(()) }
 /// ```

@@ -186,7 +186,7 @@ impl<'a> CompactJob<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`Sorter::prepare`]. In them the flags, or the rows that a predicate reads, have
+    /// Those of [`SortJob::prepare`]. In them the flags, or the rows that a predicate reads, have
     /// the role [`Flags`](BufferRole::Flags), and rows that are kept
     /// [`PayloadOutput`](BufferRole::PayloadOutput).
     ///
@@ -194,16 +194,16 @@ impl<'a> CompactJob<'a> {
     ///
     /// See [`CompactJob`].
     pub fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
-        sorter.prepare(&self.0).map_err(named)
+        self.0.prepare(sorter).map_err(named)
     }
 
-    /// Bytes of scratch memory: see [`Sorter::scratch_size`].
+    /// Bytes of scratch memory: see [`SortJob::scratch_size`].
     ///
     /// # Errors
     ///
-    /// Those of [`Sorter::scratch_size`].
+    /// Those of [`SortJob::scratch_size`].
     pub fn scratch_size(&self, sorter: &Sorter) -> Result<u64, Error> {
-        sorter.scratch_size(&self.0).map_err(named)
+        self.0.scratch_size(sorter).map_err(named)
     }
 }
 

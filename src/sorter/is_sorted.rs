@@ -19,7 +19,7 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// Those of [`prepare`](Self::prepare).
+    /// Those of [`SortJob::prepare`](super::SortJob::prepare).
     ///
     /// # Examples
     ///
@@ -42,7 +42,7 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// Those of [`prepare`](Self::prepare).
+    /// Those of [`SortJob::prepare`](super::SortJob::prepare).
     pub async fn is_sorted_until_async(
         &self,
         keys: &Keys<'_>,
@@ -80,7 +80,7 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// Those of [`prepare`](Self::prepare).
+    /// Those of [`SortJob::prepare`](super::SortJob::prepare).
     ///
     /// # Examples
     ///

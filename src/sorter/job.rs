@@ -1,6 +1,9 @@
 //! What to sort in GPU buffers, and what comes out.
 
-use crate::gpu::binding::{BufferRange, ToBinding};
+use super::{PreparedSort, Sorter};
+use crate::error::Error;
+use crate::gpu::binding::{BufferRange, ToBinding, bind_all};
+use crate::gpu::faults::{call, settled};
 use crate::gpu::prepared::BufferSet;
 use crate::job::{self, BufferSort, Destination, Field, Fields, KeyField};
 use crate::key::KeyType;
@@ -11,7 +14,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Describes one sort of GPU buffers: where the keys are, what comes out, and what is limited.
-/// [`Sorter::prepare`](crate::Sorter::prepare) checks it and makes it ready to be recorded.
+/// [`prepare`](Self::prepare) checks it and makes it ready to be recorded.
 ///
 /// | which records | constructor |
 /// |---|---|
@@ -54,7 +57,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// # Scratch memory
 ///
-/// [`Sorter::scratch_size`](crate::Sorter::scratch_size) computes it. It is at most 16 MiB and
+/// [`scratch_size`](Self::scratch_size) computes it. It is at most 16 MiB and
 ///
 /// - 1.15 times the bytes of the keys, and of [`values`](Self::values) or
 ///   [`indices`](Self::indices), where whole keys of 32 or 64 bits are sorted in place, or alone
@@ -96,12 +99,12 @@ use std::sync::{Mutex, PoisonError};
 /// let job = SortJob::argsort(Keys::new(&scores, KeyType::F32), &owners, 5)
 ///     .order(Order::Descending)
 ///     .top(3);
-/// sorter.prepare(&job)?.run()?;
+/// job.prepare(&sorter)?.run()?;
 /// assert_eq!(sorter.download::<u32>(&owners)?[..3], [1, 4, 3]);
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "Sorter::prepare makes a sort of it"]
+#[must_use = "prepare makes a sort of it"]
 pub struct SortJob<'a> {
     pub(super) job: BufferSort<BufferRange<'a>>,
     pub(super) scratch: Option<&'a Scratch>,
@@ -136,7 +139,7 @@ impl<'a> Keys<'a> {
     /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
     /// let sorter = Sorter::open(Options::default())?;
     /// let bytes = sorter.upload(b"bcfsort!")?;
-    /// sorter.prepare(&SortJob::new(Keys::new(&bytes, KeyType::U8), 7))?.run()?;
+    /// SortJob::new(Keys::new(&bytes, KeyType::U8), 7).prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u8>(&bytes)?, b"bcforst!");
     /// # Ok(()) }
     /// ```
@@ -175,7 +178,7 @@ impl<'a> Keys<'a> {
     ///     offset: std::mem::offset_of!(Particle, depth) as u32,
     /// };
     /// let keys = Keys::strided(&particles, KeyType::F32, depth);
-    /// sorter.prepare(&SortJob::new(keys, 3).order(Order::Descending))?.run()?;
+    /// SortJob::new(keys, 3).order(Order::Descending).prepare(&sorter)?.run()?;
     /// let sorted = sorter.download::<Particle>(&particles)?;
     /// assert_eq!(sorted[0].depth, 9.0);
     /// # Ok(()) }
@@ -211,7 +214,7 @@ impl<'a> Keys<'a> {
     /// # Errors
     ///
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) from
-    /// [`Sorter::prepare`](crate::Sorter::prepare) for fields of more than 128 bits together or
+    /// [`prepare`](SortJob::prepare) for fields of more than 128 bits together or
     /// none, and for those that are not within a struct or not at a multiple of their size.
     ///
     /// # Examples
@@ -243,7 +246,7 @@ impl<'a> Keys<'a> {
     ///     order: Order::Descending,
     /// };
     /// let keys = Keys::fields(&on_gpu, size_of::<Particle>() as u32, &[cell, depth]);
-    /// sorter.prepare(&SortJob::new(keys, 4))?.run()?;
+    /// SortJob::new(keys, 4).prepare(&sorter)?.run()?;
     /// let sorted = sorter.download::<Particle>(&on_gpu)?;
     /// let sorted: Vec<_> = sorted.iter().map(|p| (p.cell, p.depth)).collect();
     /// assert_eq!(sorted, [(3, 2.0), (3, 0.5), (7, 9.0), (7, 1.0)]);
@@ -278,7 +281,7 @@ impl<'a> Keys<'a> {
     /// # Errors
     ///
     /// [`Error::NoBits`](crate::Error::NoBits) from
-    /// [`Sorter::prepare`](crate::Sorter::prepare) for keys other than `u32`;
+    /// [`prepare`](SortJob::prepare) for keys other than `u32`;
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) if the range is empty or ends after
     /// bit 31, and for keys of [several fields](Self::fields).
     ///
@@ -292,7 +295,7 @@ impl<'a> Keys<'a> {
     /// let sorter = Sorter::open(Options::default())?;
     /// let keys = sorter.upload(&[0x2009_u32, 0x1003, 0x2001, 0x1005])?;
     /// let job = SortJob::new(Keys::new(&keys, KeyType::U32).bits(8..16), 4);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&keys)?, [0x1003, 0x1005, 0x2009, 0x2001]);
     /// # Ok(()) }
     /// ```
@@ -320,7 +323,7 @@ impl<'a> Keys<'a> {
 /// let job = SortJob::new(Keys::new(&cells, KeyType::U32), 2)
 ///     .payload(Payload::new(&positions, 8))
 ///     .payload(Payload::new(&names, 4));
-/// sorter.prepare(&job)?.run()?;
+/// job.prepare(&sorter)?.run()?;
 /// assert_eq!(sorter.download::<[f32; 2]>(&positions)?, [[0.3, 0.2], [0.7, 0.1]]);
 /// assert_eq!(sorter.download::<u32>(&names)?, [300, 700]);
 /// # Ok(()) }
@@ -355,7 +358,7 @@ impl<'a> Payload<'a> {
     /// let job = SortJob::new(Keys::new(&cells, KeyType::U32), 3)
     ///     .keep_keys()
     ///     .payload(Payload::new(&names, 4).output(&sorted));
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&cells)?, [7, 3, 5]);
     /// assert_eq!(sorter.download::<u32>(&sorted)?, [30, 50, 70]);
     /// # Ok(()) }
@@ -373,7 +376,7 @@ impl<'a> Payload<'a> {
     /// # Errors
     ///
     /// [`Error::NotInOrder`](crate::Error::NotInOrder) from
-    /// [`Sorter::prepare`](crate::Sorter::prepare) if the job has no runs.
+    /// [`prepare`](SortJob::prepare) if the job has no runs.
     ///
     /// # Examples
     ///
@@ -390,7 +393,7 @@ impl<'a> Payload<'a> {
     /// let job = SortJob::new(Keys::new(&cells, KeyType::U32), 4)
     ///     .payload(Payload::new(&names, 4).firsts(&firsts))
     ///     .unique(&unique, &count);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&unique)?[..2], [3, 7]);
     /// assert_eq!(sorter.download::<u32>(&firsts)?[..2], [30, 70]);
     /// # Ok(()) }
@@ -422,7 +425,7 @@ impl<'a> Payload<'a> {
 /// let count = sorter.upload(&[0_u32])?;
 /// let runs = Runs::new(&count).keys(&unique).starts(&starts).lengths(&lengths);
 /// let job = SortJob::new(Keys::new(&words, KeyType::U32), 6).runs(runs);
-/// sorter.prepare(&job)?.run()?;
+/// job.prepare(&sorter)?.run()?;
 /// assert_eq!(sorter.download::<u32>(&count)?, [3]);
 /// assert_eq!(sorter.download::<u32>(&unique)?[..3], [5, 6, 7]);
 /// assert_eq!(sorter.download::<u32>(&starts)?[..3], [0, 2, 3]);
@@ -474,7 +477,7 @@ impl<'a> SortJob<'a> {
     /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
     /// let sorter = Sorter::open(Options::default())?;
     /// let keys = sorter.upload(&[8_u32, 6, 6, 5, 3, 0, 9])?;
-    /// sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), 7))?.run()?;
+    /// SortJob::new(Keys::new(&keys, KeyType::U32), 7).prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&keys)?, [0, 3, 5, 6, 6, 8, 9]);
     /// # Ok(()) }
     /// ```
@@ -507,7 +510,7 @@ impl<'a> SortJob<'a> {
     /// let keys = sorter.upload(&[2.5_f64, 0.5, 2.5, 9.0])?;
     /// let indices = sorter.upload(&[0_u32; 4])?;
     /// let job = SortJob::argsort(Keys::new(&keys, KeyType::F64), &indices, 4);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&indices)?, [1, 0, 2, 3]);
     /// # Ok(()) }
     /// ```
@@ -531,7 +534,7 @@ impl<'a> SortJob<'a> {
     /// let unique = sorter.upload(&[0.0_f32; 4])?;
     /// let count = sorter.upload(&[0_u32])?;
     /// let job = SortJob::of_sorted(Keys::new(&sorted, KeyType::F32), 4).unique(&unique, &count);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&count)?, [3]);
     /// assert_eq!(sorter.download::<f32>(&unique)?[..3], [0.5, 2.0, 9.0]);
     /// # Ok(()) }
@@ -572,7 +575,7 @@ impl<'a> SortJob<'a> {
     /// let job = SortJob::new(Keys::new(&cell_of_each, KeyType::U32), 4)
     ///     .indices(&particles)
     ///     .starts_of(&table, 5);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// let table = sorter.download::<u32>(&table)?;
     /// assert_eq!(table, [0, 1, 1, 3, 4, 4]);
     /// let particles = sorter.download::<u32>(&particles)?;
@@ -605,9 +608,9 @@ impl<'a> SortJob<'a> {
     /// let needles = sorter.upload(&[9_i32, 3, -5])?;
     /// let places = sorter.upload(&[0_u32; 3])?;
     /// let sorted = SortJob::of_sorted(Keys::new(&sorted, KeyType::I32), 4);
-    /// sorter.prepare(&sorted.clone().lower_bound(&needles, 3, &places))?.run()?;
+    /// sorted.clone().lower_bound(&needles, 3, &places).prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&places)?, [4, 1, 0]);
-    /// sorter.prepare(&sorted.upper_bound(&needles, 3, &places))?.run()?;
+    /// sorted.upper_bound(&needles, 3, &places).prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&places)?, [4, 3, 0]);
     /// # Ok(()) }
     /// ```
@@ -680,7 +683,7 @@ impl<'a> SortJob<'a> {
     /// )?;
     /// let sorter = Sorter::open(Options::default())?;
     /// let points = sorter.upload(&[[3.0_f32, 4.0], [0.0, -1.0], [2.0, 2.0]])?;
-    /// sorter.prepare(&SortJob::by(&points, &nearest, 3))?.run()?;
+    /// SortJob::by(&points, &nearest, 3).prepare(&sorter)?.run()?;
     /// let sorted = sorter.download::<[f32; 2]>(&points)?;
     /// assert_eq!(sorted, [[0.0, -1.0], [2.0, 2.0], [3.0, 4.0]]);
     /// # Ok(()) }
@@ -716,7 +719,7 @@ impl<'a> SortJob<'a> {
     /// let keys = sorter.upload(&[3_u32, 1, 2, 9, 8])?;
     /// let offsets = sorter.upload(&[0_u32, 3, 3])?;
     /// let job = SortJob::segmented(Keys::new(&keys, KeyType::U32), 5, &offsets, 3);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&keys)?, [1, 2, 3, 8, 9]);
     /// # Ok(()) }
     /// ```
@@ -747,7 +750,7 @@ impl<'a> SortJob<'a> {
     /// let points = sorter.upload(&[[3.0_f32, 4.0], [0.0, -1.0], [9.0, 9.0], [2.0, 2.0]])?;
     /// let offsets = sorter.upload(&[0_u32, 2])?;
     /// let job = SortJob::segmented_by(&points, &nearest, 4, &offsets, 2);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// let sorted = sorter.download::<[f32; 2]>(&points)?;
     /// assert_eq!(sorted, [[0.0, -1.0], [3.0, 4.0], [2.0, 2.0], [9.0, 9.0]]);
     /// # Ok(()) }
@@ -799,7 +802,7 @@ impl<'a> SortJob<'a> {
     /// # Errors
     ///
     /// [`InvalidOption`](crate::Error::InvalidOption) from
-    /// [`Sorter::prepare`](crate::Sorter::prepare) if the range ends beyond `len` or before it
+    /// [`prepare`](SortJob::prepare) if the range ends beyond `len` or before it
     /// begins.
     ///
     /// # Examples
@@ -812,7 +815,7 @@ impl<'a> SortJob<'a> {
     /// let sorter = Sorter::open(Options::default())?;
     /// let keys = sorter.upload(&[5_i32, -1, 8, 3, 2])?;
     /// let job = SortJob::new(Keys::new(&keys, KeyType::I32), 5).range(2..3);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<i32>(keys.slice(8..12))?, [3]);
     /// # Ok(()) }
     /// ```
@@ -837,7 +840,7 @@ impl<'a> SortJob<'a> {
     /// # Errors
     ///
     /// [`Error::NotInOrder`](crate::Error::NotInOrder) from
-    /// [`Sorter::prepare`](crate::Sorter::prepare) if not all keys are in order: with a
+    /// [`prepare`](SortJob::prepare) if not all keys are in order: with a
     /// [range](SortJob::range) of ranks, or if nothing is sorted at all; and with segments, if the
     /// keys are kept, but for a comparator.
     ///
@@ -869,7 +872,7 @@ impl<'a> SortJob<'a> {
     /// let (begins, unique) = (sorter.upload(&[0_u32, 3])?, sorter.upload(&[0_u32; 6])?);
     /// let count = sorter.upload(&[0_u32])?;
     /// let job = SortJob::segmented(Keys::new(&rows, KeyType::U32), 6, &begins, 2);
-    /// sorter.prepare(&job.unique(&unique, &count))?.run()?;
+    /// job.unique(&unique, &count).prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&count)?, [4]);
     /// assert_eq!(sorter.download::<u32>(&unique)?[..4], [2, 7, 7, 9]);
     /// # Ok(()) }
@@ -889,7 +892,7 @@ impl<'a> SortJob<'a> {
     /// let sorter = Sorter::open(Options::default())?;
     /// let keys = sorter.upload(&[0.5_f32, 2.0, -1.0])?;
     /// let job = SortJob::new(Keys::new(&keys, KeyType::F32), 3).order(Order::Descending);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<f32>(&keys)?, [2.0, 0.5, -1.0]);
     /// # Ok(()) }
     /// ```
@@ -913,7 +916,7 @@ impl<'a> SortJob<'a> {
     /// let keys = sorter.upload(&[7_u32, 3, 5])?;
     /// let sorted = sorter.upload(&[0_u32; 3])?;
     /// let job = SortJob::new(Keys::new(&keys, KeyType::U32), 3).output(&sorted);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&keys)?, [7, 3, 5]);
     /// assert_eq!(sorter.download::<u32>(&sorted)?, [3, 5, 7]);
     /// # Ok(()) }
@@ -952,7 +955,7 @@ impl<'a> SortJob<'a> {
     /// let keys = sorter.upload(&[3_u32, 1, 2])?;
     /// let values = sorter.upload(&[30_u32, 10, 20])?;
     /// let job = SortJob::new(Keys::new(&keys, KeyType::U32), 3).values(&values);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&keys)?, [1, 2, 3]);
     /// assert_eq!(sorter.download::<u32>(&values)?, [10, 20, 30]);
     /// # Ok(()) }
@@ -991,7 +994,7 @@ impl<'a> SortJob<'a> {
     /// let keys = sorter.upload(&[3_u32, 1, 2])?;
     /// let indices = sorter.upload(&[0_u32; 3])?;
     /// let job = SortJob::new(Keys::new(&keys, KeyType::U32), 3).indices(&indices);
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&keys)?, [1, 2, 3]);
     /// assert_eq!(sorter.download::<u32>(&indices)?, [1, 2, 0]);
     /// # Ok(()) }
@@ -1020,7 +1023,7 @@ impl<'a> SortJob<'a> {
     /// let keys = sorter.upload(&[5_u32, 4, 3, 2, 1])?;
     /// let counts = sorter.upload(&[0_u32, 3])?;
     /// let job = SortJob::new(Keys::new(&keys, KeyType::U32), 5).len_from(counts.slice(4..));
-    /// sorter.prepare(&job)?.run()?;
+    /// job.prepare(&sorter)?.run()?;
     /// assert_eq!(sorter.download::<u32>(&keys)?, [3, 4, 5, 2, 1]);
     /// # Ok(()) }
     /// ```
@@ -1038,6 +1041,91 @@ impl<'a> SortJob<'a> {
     pub const fn scratch(mut self, scratch: &'a Scratch) -> Self {
         self.scratch = Some(scratch);
         self
+    }
+
+    /// Prepares a sort of GPU buffers: compiles its kernels, creates its bind groups and scratch
+    /// memory, and writes its parameters. Submits nothing, so the keys may be written later.
+    ///
+    /// Most of the time goes into kernels that no earlier sort has compiled, on several threads.
+    /// [`Sorter::warm_up`] can compile them in advance. lavapipe defers compilation to the first
+    /// run of a kernel. [`scratch_size`](Self::scratch_size) gives the scratch memory.
+    ///
+    /// The engine is [`Options::engine`](crate::Options::engine) for keys alone. Payload, segments,
+    /// a comparator and [`len_from`](Self::len_from) use the sample sort in any case. Two sorts
+    /// have steps of their own: many packed keys alone a counting sort; with payload, or by at most
+    /// 16 [bits](crate::Keys::bits), a radix sort.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`], [`Error::BindingTooLarge`], [`Error::BufferTooSmall`],
+    /// [`Error::BufferUsage`] (buffers need `STORAGE`), [`Error::SameBuffer`], [`Error::Offset`],
+    /// [`Error::InvalidOption`], [`Error::NotInOrder`], [`Error::NoCells`],
+    /// [`Error::WorkgroupMemory`], [`Error::OutOfMemory`], [`Error::DeviceLost`];
+    /// [`Error::Device`] for a buffer of another device of the same [`wgpu::Instance`]. wgpu does
+    /// not detect a buffer of another instance.
+    ///
+    /// # Examples
+    ///
+    /// A key-value sort:
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let keys = sorter.upload(&[8_u32, 6, 5, 3, 0, 9])?;
+    /// let values = sorter.upload(&[0_u32, 1, 2, 3, 4, 5])?;
+    /// let job = SortJob::new(Keys::new(&keys, KeyType::U32), 6).values(&values);
+    /// let sort = job.prepare(&sorter)?;
+    /// sort.run()?;
+    /// assert_eq!(sorter.download::<u32>(&keys)?, [0, 3, 5, 6, 8, 9]);
+    /// assert_eq!(sorter.download::<u32>(&values)?, [4, 3, 2, 1, 0, 5]);
+    /// # Ok(()) }
+    /// ```
+    pub fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
+        let recording = sorter.planner.record(&self.job)?;
+        sorter.prepare_recording(recording, &bind_all(&self.job)?, self.scratch)
+    }
+
+    /// The async version of [`prepare`](Self::prepare). In browsers it waits until it is known
+    /// whether all GPU objects are valid. There [`prepare`](Self::prepare) returns at once, and a
+    /// later call on this device returns the error.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare).
+    pub async fn prepare_async(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
+        call(async {
+            let sort = self.prepare(sorter)?;
+            settled(&sorter.device).await?;
+            Ok(sort)
+        })
+        .await
+    }
+
+    /// Returns the scratch memory of a sort in bytes, within [these bounds](#scratch-memory). The
+    /// call plans the sort and does not use the device.
+    ///
+    /// The job's buffers may still be too small: they are not checked, so that you can plan memory
+    /// before you create them. Parameters, at 256 bytes per dispatch, are not included.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`], [`Error::BindingTooLarge`], [`Error::Offset`],
+    /// [`Error::InvalidOption`], [`Error::WorkgroupMemory`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = Sorter::open(Options::default())?;
+    /// let any = sorter.upload(&[0_u64])?;
+    /// let million = SortJob::new(Keys::new(&any, KeyType::U64), 1_000_000);
+    /// assert!(million.scratch_size(&sorter)? <= 9_200_000 + (16 << 20));
+    /// # Ok(()) }
+    /// ```
+    pub fn scratch_size(&self, sorter: &Sorter) -> Result<u64, Error> {
+        Ok(sorter.planner.record(&self.job)?.scratch_bytes())
     }
 }
 
@@ -1058,11 +1146,11 @@ impl<'a> SortJob<'a> {
 /// let keys = sorter.upload(&vec![7_u32; 5000])?;
 /// let scratch = Scratch::default();
 /// let job = |len| SortJob::new(Keys::new(&keys, KeyType::U32), len).scratch(&scratch);
-/// let all = sorter.prepare(&job(5000))?;
+/// let all = job(5000).prepare(&sorter)?;
 /// let bytes = scratch.bytes();
-/// assert_eq!(bytes, sorter.scratch_size(&job(5000))?);
+/// assert_eq!(bytes, job(5000).scratch_size(&sorter)?);
 /// // A smaller sort takes no more.
-/// let few = sorter.prepare(&job(3000))?;
+/// let few = job(3000).prepare(&sorter)?;
 /// assert_eq!(scratch.bytes(), bytes);
 /// # Ok(()) }
 /// ```

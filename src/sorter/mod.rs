@@ -28,7 +28,6 @@ use crate::error::Error;
 use crate::gpu::adapter::{adapters_async, planner};
 use crate::gpu::binding::{self, BufferRange};
 use crate::gpu::calls;
-use crate::gpu::faults::{call, settled};
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::prepared::{BufferSet, Prepared};
 use crate::gpu::transfer::Staging;
@@ -47,7 +46,7 @@ use std::sync::Arc;
 ///
 /// One call sorts a host slice ([`sort`](Self::sort), [`argsort`](Self::argsort),
 /// [`sort_by_key`](Self::sort_by_key), [`sort_by`](Self::sort_by)). For GPU buffers describe the
-/// sort by a [`SortJob`], [prepare](Self::prepare) it once, and record or run it any number of
+/// sort by a [`SortJob`], [prepare](SortJob::prepare) it once, and record or run it any number of
 /// times.
 ///
 /// Threads can share a sorter. Each sort has its own scratch memory. The sorter keeps the buffers
@@ -309,49 +308,6 @@ impl Sorter {
         self.planner.max_len(key)
     }
 
-    /// Prepares a sort of GPU buffers: compiles its kernels, creates its bind groups and scratch
-    /// memory, and writes its parameters. Submits nothing, so the keys may be written later.
-    ///
-    /// Most of the time goes into kernels that no earlier sort has compiled, on several threads.
-    /// [`warm_up`](Self::warm_up) can compile them in advance. lavapipe defers compilation to the
-    /// first run of a kernel. [`scratch_size`](Self::scratch_size) gives the scratch memory.
-    ///
-    /// The engine is [`Options::engine`] for keys alone. Payload, segments, a comparator and
-    /// [`len_from`](SortJob::len_from) use the sample sort in any case. Two sorts have steps of
-    /// their own: many packed keys alone a counting sort; with payload, or by at most 16
-    /// [bits](crate::Keys::bits), a radix sort.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TooLarge`], [`Error::BindingTooLarge`], [`Error::BufferTooSmall`],
-    /// [`Error::BufferUsage`] (buffers need `STORAGE`), [`Error::SameBuffer`], [`Error::Offset`],
-    /// [`Error::InvalidOption`], [`Error::NotInOrder`], [`Error::NoCells`],
-    /// [`Error::WorkgroupMemory`], [`Error::OutOfMemory`], [`Error::DeviceLost`];
-    /// [`Error::Device`] for a buffer of another device of the same [`wgpu::Instance`]. wgpu does
-    /// not detect a buffer of another instance.
-    ///
-    /// # Examples
-    ///
-    /// A key-value sort:
-    ///
-    /// ```
-    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
-    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
-    /// let sorter = Sorter::open(Options::default())?;
-    /// let keys = sorter.upload(&[8_u32, 6, 5, 3, 0, 9])?;
-    /// let values = sorter.upload(&[0_u32, 1, 2, 3, 4, 5])?;
-    /// let job = SortJob::new(Keys::new(&keys, KeyType::U32), 6).values(&values);
-    /// let sort = sorter.prepare(&job)?;
-    /// sort.run()?;
-    /// assert_eq!(sorter.download::<u32>(&keys)?, [0, 3, 5, 6, 8, 9]);
-    /// assert_eq!(sorter.download::<u32>(&values)?, [4, 3, 2, 1, 0, 5]);
-    /// # Ok(()) }
-    /// ```
-    pub fn prepare(&self, job: &SortJob<'_>) -> Result<PreparedSort, Error> {
-        let recording = self.planner.record(&job.job)?;
-        self.prepare_recording(recording, &binding::bind_all(&job.job)?, job.scratch)
-    }
-
     /// Prepares a recording, with its own or shared scratch memory.
     pub(crate) fn prepare_recording(
         &self,
@@ -366,22 +322,6 @@ impl Sorter {
         let sort = self.ready(recording, user_buffers, shared.clone())?;
         shared.clone_from(&sort.0.buffers);
         Ok(sort)
-    }
-
-    /// The async version of [`prepare`](Self::prepare). In browsers it waits until it is known
-    /// whether all GPU objects are valid. There [`prepare`](Self::prepare) returns at once, and a
-    /// later call on this device returns the error.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`prepare`](Self::prepare).
-    pub async fn prepare_async(&self, job: &SortJob<'_>) -> Result<PreparedSort, Error> {
-        call(async {
-            let sort = self.prepare(job)?;
-            settled(&self.device).await?;
-            Ok(sort)
-        })
-        .await
     }
 
     /// Prepares a sort. Reuses the scratch buffers of `pool` that are large enough.
@@ -404,32 +344,6 @@ impl Sorter {
         let device = (&self.device, &self.queue);
         Prepared::new(device, &self.pipelines, recording, user_buffers, pool, keys)
             .map(PreparedSort)
-    }
-
-    /// Returns the scratch memory of a sort in bytes. [`SortJob`](SortJob#scratch-memory) has the
-    /// bounds. The call plans the sort and does not use the device.
-    ///
-    /// The job's buffers may still be too small: they are not checked, so that you can plan memory
-    /// before you create them. Parameters, at 256 bytes per dispatch, are not included.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TooLarge`], [`Error::BindingTooLarge`], [`Error::Offset`],
-    /// [`Error::InvalidOption`], [`Error::WorkgroupMemory`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
-    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
-    /// let sorter = Sorter::open(Options::default())?;
-    /// let any = sorter.upload(&[0_u64])?;
-    /// let million = SortJob::new(Keys::new(&any, KeyType::U64), 1_000_000);
-    /// assert!(sorter.scratch_size(&million)? <= 9_200_000 + (16 << 20));
-    /// # Ok(()) }
-    /// ```
-    pub fn scratch_size(&self, job: &SortJob<'_>) -> Result<u64, Error> {
-        Ok(self.planner.record(&job.job)?.scratch_bytes())
     }
 
     /// Returns the tile sizes of the sample sort: [`Options::tuning`], or the defaults for this

@@ -10,7 +10,7 @@ use crate::recording::{Buffer, Phase, Recording};
 /// A prepared sort with all its GPU objects. Recording it cannot fail, creates no object, submits
 /// nothing and does not block.
 ///
-/// Made by [`Sorter::prepare`](crate::Sorter::prepare); for a check by
+/// Made by [`SortJob::prepare`](crate::SortJob::prepare); for a check by
 /// [`Sorter::prepare_is_sorted`](crate::Sorter::prepare_is_sorted); and of what is no sort by
 /// [`CompactJob::prepare`](crate::CompactJob::prepare),
 /// [`HistogramJob::prepare`](crate::HistogramJob::prepare),
@@ -30,7 +30,7 @@ use crate::recording::{Buffer, Phase, Recording};
 /// let (device, queue) = (sorter.device(), sorter.queue());
 /// let keys = sorter.upload(&[3_u32, 1, 2])?;
 /// // Once:
-/// let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), 3))?;
+/// let sort = SortJob::new(Keys::new(&keys, KeyType::U32), 3).prepare(&sorter)?;
 /// // Each frame:
 /// let mut encoder = device.create_command_encoder(&Default::default());
 /// sort.record(&mut encoder);
@@ -72,7 +72,7 @@ impl PreparedSort {
     /// # let sorter = Sorter::open(Options::default())?;
     /// # let (device, queue) = (sorter.device(), sorter.queue());
     /// # let keys = sorter.upload(&[3_u32, 1, 2])?;
-    /// let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), 3))?;
+    /// let sort = SortJob::new(Keys::new(&keys, KeyType::U32), 3).prepare(&sorter)?;
     /// let mut encoder = device.create_command_encoder(&Default::default());
     /// let mut pass = encoder.begin_compute_pass(&Default::default());
     /// // Dispatches that write the keys.
@@ -106,7 +106,7 @@ impl PreparedSort {
     /// # let (device, queue) = (sorter.device(), sorter.queue());
     /// # let keys = sorter.upload(&[7_u32; 5000])?;
     /// # if !device.features().contains(wgpu::Features::TIMESTAMP_QUERY) { return Ok(()); }
-    /// let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), 5000))?;
+    /// let sort = SortJob::new(Keys::new(&keys, KeyType::U32), 5000).prepare(&sorter)?;
     /// let count = 2 * sort.timed_phases().len() as u32;
     /// let queries = device.create_query_set(&wgpu::QuerySetDescriptor {
     ///     label: None,
@@ -172,7 +172,7 @@ impl PreparedSort {
     /// # use wgpu_bcfsort::{KeyType, Keys, Options, SortJob, Sorter};
     /// # let sorter = Sorter::open(Options::default())?;
     /// # let keys = sorter.upload(&[3_u32, 1, 2])?;
-    /// let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), 3))?;
+    /// let sort = SortJob::new(Keys::new(&keys, KeyType::U32), 3).prepare(&sorter)?;
     /// for chunk in 0..sort.chunks() {
     ///     let mut encoder = sorter.device().create_command_encoder(&Default::default());
     ///     sort.record_chunk(&mut encoder, chunk);
@@ -215,7 +215,7 @@ impl PreparedSort {
     /// use wgpu_bcfsort::Detail;
     /// # let sorter = Sorter::open(Options::default())?;
     /// # let keys = sorter.upload(&[7_u32; 5000])?;
-    /// let sort = sorter.prepare(&SortJob::new(Keys::new(&keys, KeyType::U32), 5000))?;
+    /// let sort = SortJob::new(Keys::new(&keys, KeyType::U32), 5000).prepare(&sorter)?;
     /// println!("5000 keys: {:?}", sort.profile(Detail::Whole)?.total);
     /// for phase in sort.profile(Detail::Phases)?.phases {
     ///     println!("{}: {:?}", phase.phase, phase.time);

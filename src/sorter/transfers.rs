@@ -25,7 +25,7 @@ impl Sorter {
     ///
     /// # Examples
     ///
-    /// See [`prepare`](Self::prepare).
+    /// See [`SortJob::prepare`](crate::SortJob::prepare).
     pub fn upload<T: bytemuck::Pod>(&self, data: &[T]) -> Result<wgpu::Buffer, Error> {
         pollster::block_on(self.upload_waiting(data, Waiting::Block))
     }
@@ -78,7 +78,7 @@ impl Sorter {
     ///
     /// # Examples
     ///
-    /// See [`prepare`](Self::prepare).
+    /// See [`SortJob::prepare`](crate::SortJob::prepare).
     pub fn download<'a, T: bytemuck::Pod>(
         &self,
         range: impl ToBinding<'a>,

@@ -7,7 +7,8 @@ use crate::order::Order;
 
 impl Sorter {
     /// Compiles the kernels for a sort of `len` keys alone, in a slice or in a buffer, so that the
-    /// first sort does not compile. To compile for any other sort, [`prepare`](Self::prepare) it.
+    /// first sort does not compile. To compile for any other sort,
+    /// [prepare](crate::SortJob::prepare) it.
     ///
     /// Creates no buffer and submits nothing. Kernels that the sorter has already are not compiled
     /// again. Sorters made by [`with_options`](Self::with_options) share kernels. The kernels
@@ -18,7 +19,8 @@ impl Sorter {
     /// seconds with an empty driver cache. From async code, call it on a thread for blocking work.
     /// Some drivers, such as lavapipe, defer a part of the work to the first run of a kernel. In
     /// browsers the call returns at once, and the browser compiles in the background; where your
-    /// program must wait for the kernels, use [`prepare_async`](Self::prepare_async) instead.
+    /// program must wait for the kernels, use
+    /// [`SortJob::prepare_async`](crate::SortJob::prepare_async) instead.
     ///
     /// # Errors
     ///

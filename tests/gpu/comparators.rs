@@ -89,7 +89,7 @@ fn structs_are_sorted_in_segments() {
         let job = SortJob::segmented_by(&structs, &comparator, len, &offsets_there, count);
         let job = job.order(order).indices(&indices);
         let job = if keeps { job.keep_keys() } else { job };
-        sorter.prepare(&job).unwrap().run().unwrap();
+        job.prepare(&sorter).unwrap().run().unwrap();
         let numbers: Vec<u32> = expected.iter().map(|particle| particle.number).collect();
         assert!(
             sorter.download::<u32>(&indices).unwrap() == numbers,
@@ -136,8 +136,9 @@ fn runs_are_those_of_the_comparator() {
         let many = len as u64;
         if offsets.is_empty() {
             let job = SortJob::by(&structs, &comparator, many).output(&elsewhere);
-            sorter
-                .prepare(&job.order(Order::Descending).runs(all))
+            job.order(Order::Descending)
+                .runs(all)
+                .prepare(&sorter)
                 .unwrap()
                 .run()
                 .unwrap();
@@ -147,7 +148,7 @@ fn runs_are_those_of_the_comparator() {
             let job = SortJob::segmented_by(&structs, &comparator, many, &begins, of);
             let job = job.order(Order::Descending).indices(&indices).runs(all);
             let job = if kept { job.keep_keys() } else { job };
-            sorter.prepare(&job).unwrap().run().unwrap();
+            job.prepare(&sorter).unwrap().run().unwrap();
         }
         assert_eq!(
             sorter.download::<u32>(&count).unwrap(),
@@ -189,7 +190,7 @@ fn structs_are_sorted_stably_by_two_members() {
         });
         let rows = gpu.buffer(bytemuck::cast_slice(&before));
         let sort = SortJob::by(&rows, &comparator, len).order(order);
-        let sort = sorter.prepare(&sort).unwrap();
+        let sort = sort.prepare(&sorter).unwrap();
         sort.profile(Detail::Phases).unwrap();
         let words = gpu.read(&rows);
         let after: &[Particle] = bytemuck::cast_slice(&words);
@@ -281,7 +282,7 @@ fn rows_of_any_members_are_sorted() {
         let bits: Vec<u32> = numbers.iter().enumerate().map(word).collect();
         let (on_gpu, count) = (gpu.buffer(&bits), gpu.buffer(&[0]));
         let sort = SortJob::by(&on_gpu, &comparator, room as u64).len_from(&count);
-        let sort = sorter.prepare(&sort).unwrap();
+        let sort = sort.prepare(&sorter).unwrap();
         for there in [0, 1, 37, room.min(1025), room] {
             gpu.queue
                 .write_buffer(&on_gpu, 0, bytemuck::cast_slice(&bits));
@@ -309,7 +310,7 @@ fn comparators_sort_indices_payload_and_indirect_counts() {
         .keep_keys()
         .indices(&indices)
         .len_from(&count);
-    let sort = sorter.prepare(&sort).unwrap();
+    let sort = sort.prepare(&sorter).unwrap();
     sort.profile(Detail::Phases).unwrap();
     let mut expected: Vec<u32> = (0..2000).collect();
     expected.sort_by(|&a, &b| by_cell_and_depth(&before[a as usize], &before[b as usize]));
@@ -320,8 +321,8 @@ fn comparators_sort_indices_payload_and_indirect_counts() {
     );
     let with_it = gpu.buffer(&numbers);
     let with_payload = SortJob::by(&moved, &comparator, 3000).payload(Payload::new(&with_it, 4));
-    sorter
-        .prepare(&with_payload)
+    with_payload
+        .prepare(&sorter)
         .unwrap()
         .profile(Detail::Phases)
         .unwrap();
@@ -366,7 +367,7 @@ fn inconsistent_comparators_leave_a_permutation() {
                 .collect();
             let on_gpu = gpu.buffer(bytemuck::cast_slice(&rows));
             let sort = SortJob::by(&on_gpu, &comparator, len.into());
-            let sort = sorter.prepare(&sort).unwrap();
+            let sort = sort.prepare(&sorter).unwrap();
             sort.profile(Detail::Phases).unwrap();
             let after = gpu.read(&on_gpu);
             let mut after: Vec<[u32; 2]> = bytemuck::cast_slice(&after).to_vec();

@@ -87,7 +87,7 @@ fn sort_thousands_of_times() {
     let keys = Keys::new(&buffer, key);
     let prepare = || {
         let job = SortJob::new(keys.clone(), LEN).order(order);
-        sorter.prepare(&job).unwrap()
+        job.prepare(&sorter).unwrap()
     };
     let run = |sort: &PreparedSort| {
         submit(gpu, |encoder| sort.record(encoder));
@@ -104,10 +104,10 @@ fn sort_thousands_of_times() {
     let prepare_other = |i: usize| {
         let sort = if i.is_multiple_of(16) {
             let job = SortJob::by(&buffer, &comparator, LEN);
-            sorter.prepare(&job.scratch(&scratch))
+            job.scratch(&scratch).prepare(&sorter)
         } else {
             let job = SortJob::segmented(keys.clone(), LEN, &starts, 2).indices(&numbers);
-            sorter.prepare(&job.scratch(&scratch))
+            job.scratch(&scratch).prepare(&sorter)
         };
         sort.unwrap()
     };
@@ -171,8 +171,9 @@ fn threads_sort_buffers_and_slices_with_one_sorter() {
     let Some(gpu) = gpu() else { return };
     let sorter = sorter(gpu);
     let buffer = gpu.empty_buffer(LEN * 4);
-    let shared = sorter
-        .prepare(&SortJob::new(Keys::new(&buffer, key), LEN).order(order))
+    let shared = SortJob::new(Keys::new(&buffer, key), LEN)
+        .order(order)
+        .prepare(&sorter)
         .unwrap();
     std::thread::scope(|scope| {
         for thread in 0..3 {
@@ -184,12 +185,12 @@ fn threads_sort_buffers_and_slices_with_one_sorter() {
 
                     let buffer = gpu.buffer(&keys);
                     let job = SortJob::new(Keys::new(&buffer, key), LEN).order(order);
-                    sorter.prepare(&job).unwrap().run().unwrap();
+                    job.prepare(sorter).unwrap().run().unwrap();
                     assert!(gpu.read(&buffer) == sorted, "{what}: a buffer");
 
                     let (buffer, numbers) = (gpu.buffer(&keys), gpu.empty_buffer(LEN * 4));
                     let job = SortJob::new(Keys::new(&buffer, key), LEN).order(order);
-                    let own = sorter.prepare(&job.indices(&numbers)).unwrap();
+                    let own = job.indices(&numbers).prepare(sorter).unwrap();
                     submit(gpu, |encoder| own.record(encoder));
                     assert!(gpu.read(&buffer) == sorted, "{what}: with indices");
                     assert!(gpu.read(&numbers) == indices, "{what}: indices");

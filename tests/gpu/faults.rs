@@ -56,11 +56,11 @@ fn more_keys_than_a_binding_holds_are_refused_with_the_numbers() {
         let most = sorter.max_len(key);
         let buffer = gpu.empty_buffer(64);
         let job = |len| SortJob::new(Keys::new(&buffer, key), len);
-        assert!(sorter.scratch_size(&job(most)).is_ok());
+        assert!(job(most).scratch_size(&sorter).is_ok());
         for len in [most + 1, u64::MAX] {
             for error in [
-                sorter.scratch_size(&job(len)).unwrap_err(),
-                sorter.prepare(&job(len)).unwrap_err(),
+                job(len).scratch_size(&sorter).unwrap_err(),
+                job(len).prepare(&sorter).unwrap_err(),
                 sorter.warm_up(len, key, Order::Ascending).unwrap_err(),
                 sorter
                     .is_sorted_until(&Keys::new(&buffer, key), len, Order::Ascending)
@@ -92,7 +92,7 @@ fn scratch_memory_is_within_the_documented_bound() {
     for key in KeyType::WHOLE_WORDS {
         let scratch_size = |len| {
             let job = SortJob::new(Keys::new(&any, key), len);
-            sorter.scratch_size(&job).unwrap()
+            job.scratch_size(&sorter).unwrap()
         };
         for len in [0, 1] {
             assert_eq!(scratch_size(len), 0);
@@ -113,7 +113,7 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
     let buffer = gpu.empty_buffer(4000);
-    let error = sorter.prepare(&ascending(&buffer, 1001)).unwrap_err();
+    let error = ascending(&buffer, 1001).prepare(&sorter).unwrap_err();
     let numbers = matches!(
         error,
         Error::BufferTooSmall {
@@ -124,7 +124,7 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
         }
     );
     assert!(numbers, "{error:?}");
-    let floats = |len| sorter.prepare(&SortJob::new(Keys::new(&buffer, KeyType::F64), len));
+    let floats = |len| SortJob::new(Keys::new(&buffer, KeyType::F64), len).prepare(&sorter);
     assert!(matches!(
         floats(501),
         Err(Error::BufferTooSmall {
@@ -141,7 +141,7 @@ fn buffers_too_small_or_of_another_use_are_refused_with_the_numbers() {
         usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
         mapped_at_creation: false,
     });
-    let error = sorter.prepare(&ascending(&buffer, 1000)).unwrap_err();
+    let error = ascending(&buffer, 1000).prepare(&sorter).unwrap_err();
     let Error::BufferUsage { needed, actual, .. } = error else {
         panic!("{error:?}");
     };
@@ -155,7 +155,7 @@ fn buffers_that_cannot_be_used_now_are_errors() {
     let Some(gpu) = gpu() else { return };
     let sorter = default_sorter(gpu);
     let sort = |buffer: &wgpu::Buffer| {
-        let prepared = sorter.prepare(&ascending(buffer, 2000));
+        let prepared = ascending(buffer, 2000).prepare(&sorter);
         prepared.and_then(|sort| sort.run())
     };
 
@@ -210,10 +210,10 @@ fn sorters_opened_separately_refuse_each_others_objects() {
         usage: wgpu::BufferUsages::STORAGE,
         mapped_at_creation: false,
     });
-    let error = first.prepare(&ascending(&buffer, 2000)).unwrap_err();
+    let error = ascending(&buffer, 2000).prepare(&first).unwrap_err();
     assert!(matches!(error, Error::Device(_)), "{error:?}");
     // An encoder of another device refuses a sort. The error scope of its device reports it.
-    let sort = second.prepare(&ascending(&buffer, 2000)).unwrap();
+    let sort = ascending(&buffer, 2000).prepare(&second).unwrap();
     for (sorter, refused) in [(&first, true), (&second, false)] {
         let device = sorter.device();
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
@@ -234,7 +234,7 @@ fn keys_overwritten_in_the_middle_of_a_sort_do_no_harm() {
     let sorter = gpu.first.with_options(options).unwrap();
     let keys = random::<u32>(1 << 17, 9);
     let buffer = gpu.buffer(&keys);
-    let sort = sorter.prepare(&ascending(&buffer, 1 << 17)).unwrap();
+    let sort = ascending(&buffer, 1 << 17).prepare(&sorter).unwrap();
     let progress = sort.recording().buffers[&wgpu_bcfsort::internals::recording::Buffer::Progress];
     for step in &sort.recording().steps {
         if let (Some(end), Some(_)) = (step.parameter("end"), step.buffer("progress")) {

@@ -64,7 +64,7 @@ fn later_sorts_reuse_the_kernels_of_a_prepared_sort() {
     let sorter = &alone.sorter;
     let [keys, indices] = [(); 2].map(|()| buffer(sorter.device(), 4 * 3000));
     let job = SortJob::new(Keys::new(&keys, KeyType::U32), 3000).indices(&indices);
-    sorter.prepare(&job).unwrap();
+    job.prepare(sorter).unwrap();
     let compiled = pipelines(&alone);
     assert!(compiled > 0);
     let keys = random::<u32>(3000, 9);
@@ -86,13 +86,13 @@ fn scratch_size_reads_no_buffer_and_compiles_nothing() {
         mapped_at_creation: false,
     });
     let argsort = SortJob::argsort(Keys::new(&any, KeyType::U32), &any, 3000);
-    assert!(sorter.scratch_size(&argsort).unwrap() > 0);
+    assert!(argsort.scratch_size(sorter).unwrap() > 0);
     let field = Field {
         stride: 8,
         offset: 8,
     };
     let structs = SortJob::new(Keys::strided(&any, KeyType::U32, field), 9);
-    let refused = sorter.scratch_size(&structs);
+    let refused = structs.scratch_size(sorter);
     assert!(
         matches!(refused, Err(Error::InvalidOption { .. })),
         "{refused:?}"
@@ -127,7 +127,7 @@ fn threads_that_need_the_same_kernels_compile_each_once() {
     });
     let keys = buffer(sorter.device(), 4 * len);
     let job = SortJob::new(Keys::new(&keys, KeyType::U32), len);
-    let sort = sorter.prepare(&job).unwrap();
+    let sort = job.prepare(sorter).unwrap();
     let recording = sort.recording();
     let steps = recording.steps.iter();
     let mut labels: Vec<_> = steps.map(|step| step.kernel.label()).collect();
@@ -144,7 +144,7 @@ fn a_kernel_that_fails_among_others_is_an_error_each_time() {
     let keys = gpu.empty_buffer(4 << 17);
     let sorter = gpu.sorter(&sample_sort());
     let job = SortJob::new(Keys::new(&keys, KeyType::U32), 1 << 17);
-    let sort = sorter.prepare(&job).unwrap();
+    let sort = job.prepare(&sorter).unwrap();
     let recording = sort.recording();
     let fits = |step: &wgpu_bcfsort::internals::recording::Step| {
         let kernel = step.kernel.assemble().unwrap();

@@ -46,8 +46,9 @@ fn check<T: SortKey>(gpu: &Gpu, (pattern, len): (Pattern, usize), order: Order) 
         } else {
             SortJob::new(Keys::new(&on_gpu, T::KEY_TYPE), many).lower_bound(&asked, 3000, &places)
         };
-        gpu.first
-            .prepare(&job.order(order).runs(runs))
+        job.order(order)
+            .runs(runs)
+            .prepare(&gpu.first)
             .unwrap()
             .run()
             .unwrap();
@@ -100,7 +101,7 @@ fn equal_keys_have_equal_bits() {
     let keys = [0.0_f32, f32::NAN, -0.0, nan, 0.0, -0.0, nan].map(f32::to_bits);
     let (on_gpu, unique, count) = (gpu.buffer(&keys), gpu.buffer(&[0; 7]), gpu.buffer(&[0]));
     let job = SortJob::new(Keys::new(&on_gpu, KeyType::F32), 7).unique(&unique, &count);
-    gpu.first.prepare(&job).unwrap().run().unwrap();
+    job.prepare(&gpu.first).unwrap().run().unwrap();
     assert_eq!(gpu.read(&count), [4]);
     let expected = [-0.0, 0.0, f32::NAN, nan].map(f32::to_bits);
     assert_eq!(gpu.read(&unique)[..4], expected);
@@ -134,7 +135,7 @@ fn each_cell_has_its_records() {
         gpu.queue
             .write_buffer(table, 0, bytemuck::cast_slice(&vec![7_u32; got.len()]));
     };
-    let run = |job: SortJob<'_>| gpu.first.prepare(&job).unwrap().run().unwrap();
+    let run = |job: SortJob<'_>| job.prepare(&gpu.first).unwrap().run().unwrap();
     let many = u64::from(len);
 
     let keys = gpu.buffer(&cells);
@@ -184,7 +185,7 @@ fn packed_keys_are_unique() {
     let on_gpu = gpu.buffer(bytemuck::cast_slice(&words));
     let (unique, count) = (gpu.buffer(&[u32::MAX; 2251]), gpu.buffer(&[0]));
     let job = SortJob::new(Keys::new(&on_gpu, KeyType::I8), 9001).unique(&unique, &count);
-    gpu.first.prepare(&job).unwrap().run().unwrap();
+    job.prepare(&gpu.first).unwrap().run().unwrap();
     assert_eq!(gpu.read(&count), [expected.len() as u32]);
     let found = gpu.read(&unique);
     let found: &[i8] = bytemuck::cast_slice(&found);
@@ -384,7 +385,7 @@ fn unique_keys_have_the_rows_of_their_first_records() {
             runs = runs.starts(starts.slice(4..));
         }
         let job = job.payload(payload).runs(runs).len_from(&number);
-        gpu.first.prepare(&job).unwrap().run().unwrap();
+        job.prepare(&gpu.first).unwrap().run().unwrap();
         let expected = firsts_of(&of[..len]);
         assert_eq!(gpu.read(&count), [expected.len() as u32 / 2], "{case}");
         let found = gpu.read(&firsts);
@@ -396,7 +397,7 @@ fn unique_keys_have_the_rows_of_their_first_records() {
     let firsts = gpu.buffer(&vec![0; 2 * LEN]);
     let payload = Payload::new(&rows, 8).firsts(&firsts);
     let without = SortJob::new(Keys::new(&keys, KeyType::U32), 9).payload(payload);
-    let error = gpu.first.prepare(&without).unwrap_err();
+    let error = without.prepare(&gpu.first).unwrap_err();
     assert!(matches!(error, Error::NotInOrder(_)), "{error}");
 }
 
@@ -408,7 +409,7 @@ fn what_cannot_be_found_is_refused() {
     let (count, few) = (gpu.buffer(&[0]), gpu.buffer(&[0; 99]));
     let of = |key| SortJob::new(Keys::new(&keys, key), 100);
     let whole = || of(KeyType::U32);
-    let refused = |job: SortJob<'_>| gpu.first.prepare(&job).unwrap_err();
+    let refused = |job: SortJob<'_>| job.prepare(&gpu.first).unwrap_err();
     let comparator = Comparator::new(
         "struct Row { key: u32 }
         fn precedes(a: Row, b: Row) -> bool { return a.key < b.key; }",
@@ -428,7 +429,7 @@ fn what_cannot_be_found_is_refused() {
     assert!(matches!(error, Error::NotInOrder(_)), "{error}");
     let segmented = SortJob::segmented(Keys::new(&keys, KeyType::U32), 100, &table, 3);
     let kept = segmented.indices(&indices).keep_keys();
-    let error = gpu.first.prepare(&kept.unique(&unique, &count));
+    let error = kept.unique(&unique, &count).prepare(&gpu.first);
     let error = error.unwrap_err().to_string();
     assert!(error.contains("runs in segments"), "{error}");
     let error = refused(of(KeyType::F32).starts_of(&table, 5));
@@ -450,13 +451,13 @@ fn what_cannot_be_found_is_refused() {
     }
     // Neither needs the keys.
     let kept = SortJob::argsort(Keys::new(&keys, KeyType::U32), &indices, 100);
-    gpu.first.prepare(&kept.unique(&unique, &count)).unwrap();
+    kept.unique(&unique, &count).prepare(&gpu.first).unwrap();
     // No needles, and no records.
     let none = whole().lower_bound(&unique, 0, &table);
-    gpu.first.prepare(&none).unwrap().run().unwrap();
+    none.prepare(&gpu.first).unwrap().run().unwrap();
     let empty = SortJob::new(Keys::new(&keys, KeyType::U32), 0).unique(&unique, &count);
     gpu.queue.write_buffer(&count, 0, &[9, 0, 0, 0]);
-    gpu.first.prepare(&empty).unwrap().run().unwrap();
+    empty.prepare(&gpu.first).unwrap().run().unwrap();
     assert_eq!(gpu.read(&count), [0]);
 }
 
@@ -469,9 +470,9 @@ fn what_is_found_takes_little_scratch_memory() {
     let len = 1 << 22;
     let scratch = Scratch::default();
     let sort = SortJob::new(Keys::new(&keys, KeyType::U32), len).scratch(&scratch);
-    let alone = gpu.first.scratch_size(&sort).unwrap();
+    let alone = sort.scratch_size(&gpu.first).unwrap();
     let runs = || Runs::new(&count).keys(&unique).starts(&starts);
-    let with = |job: SortJob<'_>| gpu.first.scratch_size(&job).unwrap() - alone;
+    let with = |job: SortJob<'_>| job.scratch_size(&gpu.first).unwrap() - alone;
     // A bit for each record, and 8 bytes for a tile.
     let heads = len / 8 + len / 1024;
     assert_eq!(with(sort.clone().runs(runs())), heads);

@@ -27,7 +27,7 @@ fn gathered(words: &[u32], order: &[u32]) -> Vec<u32> {
 }
 
 fn run(gpu: &Gpu, job: &SortJob<'_>) {
-    gpu.first.prepare(job).unwrap().run().unwrap();
+    job.prepare(&gpu.first).unwrap().run().unwrap();
 }
 
 /// In place: keys alone, with values, and with indices; the argsort; and rows out of place.
@@ -184,7 +184,7 @@ fn packed_keys_are_sorted_by_digits() {
 fn bits_that_cannot_be_selected_are_refused() {
     let Some(gpu) = gpu() else { return };
     let [keys, other, count] = [(); 3].map(|()| gpu.buffer(&[0; 8]));
-    let error = |job: SortJob<'_>| gpu.first.prepare(&job).unwrap_err();
+    let error = |job: SortJob<'_>| job.prepare(&gpu.first).unwrap_err();
     let of = |key, bits| SortJob::new(Keys::new(&keys, key).bits(bits), 4);
     assert!(matches!(
         error(of(KeyType::F32, 0..8)),
@@ -218,7 +218,7 @@ fn check_segments_of_fields(
     let indices = gpu.buffer(&vec![0; rows.len()]);
     let keys = Keys::fields(&on_gpu, 16, fields);
     let job = SortJob::segmented(keys, len.into(), &on_gpu_offsets, 3).order(order);
-    let sort = gpu.first.prepare(&job.indices(&indices)).unwrap();
+    let sort = job.indices(&indices).prepare(&gpu.first).unwrap();
     sort.run().unwrap();
     let sorted: Vec<u32> = expected.iter().flat_map(|&i| rows[i as usize]).collect();
     assert!(gpu.read(&on_gpu) == sorted, "segments, {fields:?}");
@@ -357,7 +357,7 @@ fn fields_that_cannot_be_a_key_are_refused() {
         order: Order::Ascending,
     };
     let of = |fields: &[KeyField]| SortJob::new(Keys::fields(&structs, 16, fields), 4);
-    let error = |job: SortJob<'_>| gpu.first.prepare(&job).unwrap_err().to_string();
+    let error = |job: SortJob<'_>| job.prepare(&gpu.first).unwrap_err().to_string();
     let word = |offset| field(offset, KeyType::U32);
     assert!(error(of(&[])).contains("bits of all fields"));
     assert!(error(of(&[word(0); 5])).contains("160"));

@@ -87,8 +87,7 @@ fn a_part_of_a_buffer_larger_than_a_binding_is_sorted() {
     let at = 4 * first;
     let of_keys = Keys::new(keys.slice(at..), KeyType::U32);
     let job = SortJob::new(of_keys, len as u64).indices(indices.slice(at..));
-    sorter
-        .prepare(&job)
+    job.prepare(&sorter)
         .unwrap()
         .profile(Detail::Phases)
         .unwrap();
@@ -121,7 +120,7 @@ fn a_part_of_a_buffer_larger_than_a_binding_is_sorted() {
             size: wgpu::BufferSize::new(size),
         };
         let job = SortJob::new(Keys::new(range, KeyType::U32), len as u64);
-        sorter.prepare(&job).unwrap_err()
+        job.prepare(&sorter).unwrap_err()
     };
     let bytes = 4 * len as u64;
     for (offset, size, actual) in [

@@ -91,7 +91,7 @@ impl OnDevice {
         let job = SortJob::new(Keys::new(&buffer, KeyType::U32), LEN as u64);
         Self {
             sums: PrefixSums::new(&sorter),
-            prepared: sorter.prepare(&job).unwrap(),
+            prepared: job.prepare(&sorter).unwrap(),
             buffer,
             values,
             sorter,
@@ -103,7 +103,7 @@ impl OnDevice {
     }
 
     fn prepare(&self) -> Result<PreparedSort, Error> {
-        self.sorter.prepare(&SortJob::new(self.keys(), LEN as u64))
+        SortJob::new(self.keys(), LEN as u64).prepare(&self.sorter)
     }
 }
 

@@ -37,7 +37,7 @@ fn a_device_lost_before_a_sort_is_an_error_and_leaves_the_keys_alone() {
             assert!(is_loss(&error), "{error:?}");
             assert!(lost == keys, "the slice was touched");
         }
-        let error = sorter.prepare(&ascending(&buffer, 5000)).unwrap_err();
+        let error = ascending(&buffer, 5000).prepare(&sorter).unwrap_err();
         assert!(is_loss(&error), "{error:?}");
     }
 }
@@ -77,7 +77,7 @@ impl BeforeLoss {
         let options = PrefixSumsOptions::default();
         let prepared_sums = sums.prepare(&buffer, &other, KEYS, KeyType::U32, &options);
         Self {
-            sort: sorter.prepare(&ascending(&buffer, KEYS)).unwrap(),
+            sort: ascending(&buffer, KEYS).prepare(&sorter).unwrap(),
             check: check.unwrap(),
             prepared_sums: prepared_sums.unwrap(),
             sums,
@@ -114,14 +114,14 @@ const ATTEMPTS: [(&str, Attempt); 19] = [
             .is_sorted_until(&on.keys(), KEYS, Order::Ascending))
         .map(drop)
     }),
-    ("prepare", |on| on.sorter.prepare(&on.job()).map(drop)),
+    ("prepare", |on| on.job().prepare(&on.sorter).map(drop)),
     ("prepare with indices: other kernels", |on| {
         let job = on.job().indices(&on.other);
-        on.sorter.prepare(&job).map(drop)
+        job.prepare(&on.sorter).map(drop)
     }),
     ("prepare with values: other kernels", |on| {
         let job = on.job().values(&on.other);
-        on.sorter.prepare(&job).map(drop)
+        job.prepare(&on.sorter).map(drop)
     }),
     ("prepare_is_sorted", |on| {
         (on.sorter)

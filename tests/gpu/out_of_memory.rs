@@ -117,7 +117,7 @@ fn sort_without_memory(adapter: &wgpu::Adapter) {
     assert!(slice == keys, "the slice was touched");
     // No scratch memory.
     let job = SortJob::new(Keys::new(&taken[0], KeyType::U32), 1 << 18);
-    let error = sorter.prepare(&job).unwrap_err();
+    let error = job.prepare(&sorter).unwrap_err();
     assert!(is_out_of_memory(&error), "{error:?}");
 
     // Memory for 2^20 keys and scratch memory, but not for the upload buffer: sorted in halves.

@@ -197,7 +197,7 @@ fn out_of_place_mergesorts_of_mapped_keys_need_no_extra_copy() {
                 let sorter = gpu.sorter(&Options::default().engine(engine));
                 let sort = || SortJob::new(Keys::new(&from, key), len);
                 let [in_place, out_of_place] = [sort(), sort().output(&to)].map(|sort| {
-                    let sort = sorter.prepare(&sort).unwrap();
+                    let sort = sort.prepare(&sorter).unwrap();
                     sort.recording().steps.len()
                 });
                 assert_eq!(out_of_place, in_place.max(1), "{len} {key} {engine:?}");
@@ -247,7 +247,7 @@ fn few_records_are_sorted_at_any_offset() {
                     gpu.queue
                         .write_buffer(buffer, 0, bytemuck::cast_slice(words));
                 }
-                let sort = sorter.prepare(&job.order(direction)).unwrap();
+                let sort = job.order(direction).prepare(&sorter).unwrap();
                 sort.profile(Detail::Phases).unwrap();
                 let after = [&a, &b].map(|buffer| gpu.read(buffer));
                 assert!(after == expected, "{len} {key} {:?}", sort.recording());
@@ -288,7 +288,7 @@ fn check_composed<'a>(
 ) {
     let sorter = gpu.sorter(&Options::default().engine(Engine::SampleSort));
     for (what, sort, record, row) in sorts {
-        let size = sorter.scratch_size(&sort).unwrap();
+        let size = sort.scratch_size(&sorter).unwrap();
         let most = MANY * (record * 5 / 2 + row) + (16 << 20);
         assert!(size <= most, "{what}: {size}, not up to {most}");
     }
@@ -317,7 +317,7 @@ fn scratch_memory_of_keys_and_pairs_is_as_documented() {
         // A counting sort.
         ("packed", sort(KeyType::I16), 0),
     ] {
-        let size = sorter.scratch_size(&sort).unwrap();
+        let size = sort.scratch_size(&sorter).unwrap();
         let most = MANY * record * 23 / 20 + (16 << 20);
         assert!(size <= most, "{what}: {size}, not up to {most}");
     }
@@ -440,7 +440,7 @@ fn invalid_output_buffers_are_refused() {
         keys().output(&b).payload(Payload::new(&c, 4).output(&b)),
         SortJob::new(by_field(&a, KeyType::U32, 8, 0), 4).output(&a),
     ] {
-        let refused = sorter.prepare(&sort);
+        let refused = sort.prepare(&sorter);
         assert!(
             matches!(refused, Err(Error::SameBuffer { .. })),
             "{refused:?}"
@@ -453,7 +453,7 @@ fn invalid_output_buffers_are_refused() {
             BufferRole::PayloadOutput(0),
         ),
     ] {
-        let refused = sorter.prepare(&sort).unwrap_err().to_string();
+        let refused = sort.prepare(&sorter).unwrap_err().to_string();
         let text = format!("the {buffer} buffer has 28 bytes, and needs 32");
         assert_eq!(refused, text);
     }
@@ -469,7 +469,7 @@ fn invalid_output_buffers_are_refused() {
         keys().output(&no_storage),
         keys().payload(Payload::new(&b, 4).output(&no_storage)),
     ] {
-        let refused = sorter.prepare(&sort);
+        let refused = sort.prepare(&sorter);
         assert!(
             matches!(refused, Err(Error::BufferUsage { .. })),
             "{refused:?}"

@@ -69,10 +69,10 @@ fn one_buffer_for_keys_and_values_is_refused() {
     let sorter = gpu.sorter(&Options::default());
     let keys = gpu.buffer(&[3, 1, 2]);
     let sort = || SortJob::new(Keys::new(&keys, KeyType::U32), 3);
-    let refused = sorter.prepare(&sort().values(&keys));
+    let refused = sort().values(&keys).prepare(&sorter);
     assert!(matches!(refused, Err(Error::SameBuffer { .. })));
     let short = gpu.buffer(&[0]);
-    let refused = sorter.prepare(&sort().indices(&short));
+    let refused = sort().indices(&short).prepare(&sorter);
     assert!(matches!(refused, Err(Error::BufferTooSmall { .. })));
 }
 
@@ -163,9 +163,9 @@ fn sorts_share_scratch_memory_in_one_submission() {
         let keys: Vec<u32> = generate(&Spec::new(Pattern::FewDistinct, len)).unwrap();
         let buffers = [gpu.buffer(&keys), gpu.buffer(&vec![7; keys.len()])];
         let sort = SortJob::new(Keys::new(&buffers[0], KeyType::U32), len).indices(&buffers[1]);
-        let needed = sorter.scratch_size(&sort).unwrap();
+        let needed = sort.scratch_size(&sorter).unwrap();
         largest = largest.max(needed);
-        let sort = sorter.prepare(&sort.scratch(&scratch)).unwrap();
+        let sort = sort.scratch(&scratch).prepare(&sorter).unwrap();
         assert!(scratch.bytes() >= needed);
         sorts.push((keys, buffers, sort));
     }
@@ -198,7 +198,7 @@ fn sorts_are_recorded_into_a_compute_pass() {
         SortJob::new(Keys::new(&first, key), 40_000).indices(&indices),
         SortJob::new(Keys::new(&second, key), 700),
     ]
-    .map(|job| sorter.prepare(&job).unwrap());
+    .map(|job| job.prepare(&sorter).unwrap());
     let device = &gpu.device;
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());

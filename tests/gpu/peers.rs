@@ -430,7 +430,7 @@ fn check_copies(gpu: &Gpu, ranks: &[u32]) {
         .output(&sorted_keys)
         .payload(Payload::new(&with_them, 4).output(&sorted_values));
     let sorter = sorter(gpu);
-    let sort = sorter.prepare(&sort).unwrap();
+    let sort = sort.prepare(&sorter).unwrap();
     sort.profile(Detail::Phases).unwrap();
     let sorted = 1..=len as u32;
     let after = gpu.read(&sorted_values).into_iter();
@@ -453,7 +453,7 @@ fn check_pairs(gpu: &Gpu, ranks: &[u32]) {
     let (keys, values) = (gpu.buffer(ranks), gpu.buffer(&values));
     let sorter = sorter(gpu);
     let sort = SortJob::new(Keys::new(&keys, key), len).values(&values);
-    let sort = sorter.prepare(&sort).unwrap();
+    let sort = sort.prepare(&sorter).unwrap();
     sort.profile(Detail::Phases).unwrap();
     let sorted = 1..=len as u32;
     assert!(gpu.read(&keys).into_iter().eq(sorted.clone()), "{len} keys");

@@ -80,7 +80,7 @@ fn the_phases_of_many_chunks_fit_a_query_set() {
         let (device, queue) = (sorter.device(), sorter.queue());
         let keys = random::<u32>(70_000, 12);
         let on_gpu = sorter.upload(&keys).unwrap();
-        let sort = sorter.prepare(&ascending(&on_gpu, 70_000)).unwrap();
+        let sort = ascending(&on_gpu, 70_000).prepare(&sorter).unwrap();
         let phases = sort.timed_phases().len() as u32;
         assert!(
             sort.chunks() > 30 && phases < 30,
@@ -117,7 +117,7 @@ fn each_phase_is_timed_on_the_gpu() {
         })
     };
     let on_gpu = buffer(&keys, usage | wgpu::BufferUsages::COPY_DST);
-    let sort = sorter.prepare(&ascending(&on_gpu, 50_000)).unwrap();
+    let sort = ascending(&on_gpu, 50_000).prepare(&sorter).unwrap();
     let phases = sort.timed_phases();
 
     // After two queries of the user, which time the whole sort.
@@ -170,7 +170,7 @@ fn each_phase_is_timed_on_the_gpu() {
     let dispatches: u32 = profile.phases.iter().map(|phase| phase.dispatches).sum();
     assert_eq!(dispatches as usize, sort.recording().steps.len());
 
-    let one = sorter.prepare(&ascending(&on_gpu, 1)).unwrap();
+    let one = ascending(&on_gpu, 1).prepare(&sorter).unwrap();
     assert!(one.timed_phases().is_empty());
 
     let whole = sort.profile(Detail::Whole).unwrap();

@@ -44,7 +44,7 @@ fn recording_makes_no_object_and_writes_nothing() {
     let (on_gpu, found) = (buffer(&keys), buffer(&[7]));
     let of_keys = Keys::new(&on_gpu, KeyType::U32);
     let prepared = [
-        sorter.prepare(&ascending(&on_gpu, 9000)),
+        ascending(&on_gpu, 9000).prepare(sorter),
         sorter.prepare_is_sorted(&of_keys, 9000, Order::Ascending, &found),
     ]
     .map(Result::unwrap);
@@ -87,7 +87,7 @@ fn one_prepared_sort_is_recorded_twice_into_one_encoder() {
         let (to_a, to_b) = (gpu.empty_buffer(bytes), gpu.empty_buffer(bytes));
         // Longer than the keys: the rest must stay.
         let keys = gpu.buffer(&vec![7; n + 100]);
-        let sort = sorter.prepare(&ascending(&keys, n as u64)).unwrap();
+        let sort = ascending(&keys, n as u64).prepare(&sorter).unwrap();
         let mut encoder = gpu
             .device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -109,8 +109,9 @@ fn chunks_submitted_in_order_make_a_whole_sort() {
     let sorter = gpu.sorter(&Options::default().buckets(16).keys_per_dispatch(4096));
     let input = random::<u32>(60_000, 6);
     let keys = gpu.buffer(&input);
-    let sort = sorter
-        .prepare(&ascending(&keys, 60_000).order(Order::Descending))
+    let sort = ascending(&keys, 60_000)
+        .order(Order::Descending)
+        .prepare(&sorter)
         .unwrap();
     assert!(sort.chunks() > 10, "{}", sort.chunks());
     let encoder = || {
@@ -137,7 +138,7 @@ fn chunks_submitted_in_order_make_a_whole_sort() {
 
     // By default a short sort is one submission, and the shortest is none.
     let sorter = default_sorter(gpu);
-    let short = |len| sorter.prepare(&ascending(&keys, len)).unwrap();
+    let short = |len| ascending(&keys, len).prepare(&sorter).unwrap();
     assert_eq!(short(60_000).chunks(), 1);
     assert!(short(60_000).recording().steps.len() > 1);
     for len in [0, 1] {

@@ -26,7 +26,7 @@ pub(crate) fn in_order(rows: &[u32], words: u32, order: &[u32]) -> Vec<u32> {
 }
 
 pub(crate) fn run(sorter: &Sorter, job: &SortJob<'_>) {
-    let sort = sorter.prepare(job).unwrap();
+    let sort = job.prepare(sorter).unwrap();
     sort.profile(Detail::Phases).unwrap();
 }
 
@@ -99,7 +99,7 @@ fn structs_are_sorted_by_a_field() {
     assert!(gpu.read(&indices) == expected);
 
     // Nothing to write.
-    let nothing = sorter.prepare(&SortJob::new(by_key, len).keep_keys());
+    let nothing = SortJob::new(by_key, len).keep_keys().prepare(&sorter);
     assert_eq!(nothing.unwrap().chunks(), 0);
 
     // A key of two words.
@@ -138,7 +138,7 @@ fn a_part_of_a_buffer_is_sorted_and_the_rest_stays() {
             ..Tuning::cpu()
         };
         let sorter = gpu.sorter(&options(small));
-        sorter.scratch_size(&sort).unwrap()
+        sort.scratch_size(&sorter).unwrap()
     };
     // If the offset is one that a binding allows, keys are sorted in the buffer.
     assert_eq!(size(1280), size(0));
@@ -229,7 +229,7 @@ fn an_indirect_count_sorts_any_number_of_records() {
             .len_from(count.slice(4..))
             .payload(Payload::new(&with_it, 4));
         // Prepared once, for any count.
-        let sort = sorter.prepare(&sort).unwrap();
+        let sort = sort.prepare(&sorter).unwrap();
         for number in [0, 1, 1500, 2999, 3000, u32::MAX] {
             gpu.queue
                 .write_buffer(&on_gpu, 0, bytemuck::cast_slice(&keys));
@@ -262,9 +262,9 @@ fn indirect_counts_work_with_every_number_of_levels() {
         let count = gpu.buffer(&[7]);
         let sort = || SortJob::new(Keys::new(&on_gpu, KeyType::U32), room as u64).len_from(&count);
         let [argsort, pairs] = [sort().indices(&values).keep_keys(), sort().values(&values)]
-            .map(|sort| sorter.prepare(&sort).unwrap());
+            .map(|sort| sort.prepare(&sorter).unwrap());
         let [out_of_place, in_place] = [sort().output(&to), sort().range(0..room as u64)]
-            .map(|sort| sorter.prepare(&sort).unwrap());
+            .map(|sort| sort.prepare(&sorter).unwrap());
         let write = |buffer, words: &[u32]| {
             gpu.queue
                 .write_buffer(buffer, 0, bytemuck::cast_slice(words));
@@ -375,7 +375,7 @@ fn packed_keys_of_8_and_16_bits_are_sorted_in_place() {
 
 fn refused(gpu: &Gpu, sort: &SortJob<'_>) -> String {
     let sorter = sorter(gpu);
-    sorter.prepare(sort).unwrap_err().to_string()
+    sort.prepare(&sorter).unwrap_err().to_string()
 }
 
 #[test]
@@ -464,13 +464,14 @@ fn invalid_jobs_are_refused_with_the_numbers() {
         of(by_field(&rows, KeyType::U32, 16, 0), 2).payload(Payload::new(&rows, 4)),
         of(by_field(&rows, KeyType::U32, 16, 0), 2).indices(&rows),
     ] {
-        let refused = sorter.prepare(&twice);
+        let refused = twice.prepare(&sorter);
         assert!(matches!(refused, Err(Error::SameBuffer { .. })));
     }
     // The buffers that are needed at the same time: keys and values, indices twice, and a copy of
     // the rows of one buffer.
-    let size = sorter
-        .scratch_size(&sort().payload(Payload::new(&rows, 20)))
+    let size = sort()
+        .payload(Payload::new(&rows, 20))
+        .scratch_size(&sorter)
         .unwrap();
     assert!((3 * (4 + 20)..1 << 20).contains(&size));
 }
@@ -516,7 +517,7 @@ fn ranges_that_begin_within_a_record_are_refused() {
         );
         assert_eq!(refused(gpu, &sort), text);
         // The scratch size is refused, too.
-        let error = sorter.scratch_size(&sort).unwrap_err();
+        let error = sort.scratch_size(&sorter).unwrap_err();
         assert_eq!(error.to_string(), text);
     }
     let keys = Keys::new(&keys, KeyType::U32);
@@ -578,10 +579,10 @@ fn ranges_that_are_too_short_are_refused() {
         (Keys::new(keys.slice(16..), KeyType::U32), 8, 12),
         (Keys::new(far, KeyType::U8), 0, 3),
     ] {
-        let error = sorter.prepare(&SortJob::new(range.clone(), 3)).unwrap_err();
+        let error = SortJob::new(range.clone(), 3).prepare(&sorter).unwrap_err();
         let text = format!("the keys buffer has {actual} bytes, and needs {needed}");
         assert_eq!(error.to_string(), text);
-        assert!(sorter.prepare(&SortJob::new(range, 0)).is_ok());
+        assert!(SortJob::new(range, 0).prepare(&sorter).is_ok());
     }
     assert!(sorter.download::<u32>(keys.slice(8..8)).unwrap().is_empty());
     assert_eq!(sorter.download::<u32>(keys.slice(8..16)).unwrap(), [7, 6]);

@@ -46,7 +46,7 @@ fn sorters_have_different_sampling_seeds() {
             let options = options(tuning(gpu));
             let sorter = Sorter::new(&gpu.device, &gpu.queue, options).unwrap();
             let sort = SortJob::new(Keys::new(&keys, KeyType::U32), 20_000);
-            let sort = sorter.prepare(&sort).unwrap();
+            let sort = sort.prepare(&sorter).unwrap();
             let steps = &sort.recording().steps;
             steps
                 .iter()
@@ -124,11 +124,10 @@ fn few_tiles_are_merged_at_once() {
             gpu.empty_buffer(4 * len),
         );
         let (key, order) = (KeyType::F64, Order::Descending);
-        let sort = sorter.prepare(
-            &SortJob::new(Keys::new(&on_gpu, key), len)
-                .order(order)
-                .indices(&indices),
-        );
+        let sort = SortJob::new(Keys::new(&on_gpu, key), len)
+            .order(order)
+            .indices(&indices)
+            .prepare(&sorter);
         let sort = sort.unwrap();
         let steps = sort.recording().steps.iter();
         assert_eq!(steps.filter(|step| step.phase == Phase::Merge).count(), 1);

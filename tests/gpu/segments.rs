@@ -402,7 +402,7 @@ fn composed_records_too_large_for_a_binding_are_refused() {
     let (keys, starts) = (gpu.buffer(&[0]), gpu.buffer(&[0]));
     let most = sorter.max_len(KeyType::U32);
     let sort = |len| SortJob::segmented(Keys::new(&keys, KeyType::U32), len, &starts, 1);
-    let refused = sorter.scratch_size(&sort(most));
+    let refused = sort(most).scratch_size(&sorter);
     assert!(
         matches!(
             refused,
@@ -414,5 +414,5 @@ fn composed_records_too_large_for_a_binding_are_refused() {
         ),
         "{refused:?}"
     );
-    sorter.scratch_size(&sort(most / 2)).unwrap();
+    sort(most / 2).scratch_size(&sorter).unwrap();
 }

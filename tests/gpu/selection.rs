@@ -28,7 +28,7 @@ fn check<T: SortKey>(
     let sorter = gpu.sorter(options);
     let sort = SortJob::new(Keys::new(&on_gpu, T::KEY_TYPE), len).order(order);
     let sort = sort.indices(&indices).range(ranks.clone());
-    let sort = sorter.prepare(&sort).unwrap();
+    let sort = sort.prepare(&sorter).unwrap();
     sort.profile(Detail::Phases).unwrap();
 
     let expected = stable(&keys, order);
@@ -87,7 +87,7 @@ fn partial_sort_of_keys() {
     let sorter = gpu.sorter(&options(tuning(gpu)));
     let on_gpu = gpu.buffer(&keys);
     let sort = SortJob::new(Keys::new(&on_gpu, KeyType::U32), 100_003).range(60_000..60_100);
-    let sort = sorter.prepare(&sort).unwrap();
+    let sort = sort.prepare(&sorter).unwrap();
     sort.profile(Detail::Phases).unwrap();
     let found = gpu.read(&on_gpu);
     assert!(found[60_000..60_100] == sorted[60_000..60_100]);
@@ -113,7 +113,7 @@ fn partial_sort_by_a_comparator() {
     let on_gpu = gpu.buffer(&rows);
     let sorter = sorter(gpu);
     let sort = SortJob::by(&on_gpu, &comparator, 9000).range(0..500);
-    let sort = sorter.prepare(&sort).unwrap();
+    let sort = sort.prepare(&sorter).unwrap();
     sort.profile(Detail::Phases).unwrap();
     let mut numbers: Vec<u32> = gpu.read(&on_gpu).chunks(2).map(|row| row[0]).collect();
     assert!(numbers[..500] == expected[..500]);
@@ -139,7 +139,7 @@ fn partial_sort_in_a_part_with_indirect_count_and_payload() {
         .order(order)
         .len_from(&count)
         .payload(Payload::new(tail(&on_gpu_rows, first, 8), 8));
-    let sort = sorter.prepare(&sort.range(0..best as u64)).unwrap();
+    let sort = sort.range(0..best as u64).prepare(&sorter).unwrap();
     sort.profile(Detail::Phases).unwrap();
 
     let moved = gpu.read(&on_gpu_rows);
@@ -199,7 +199,7 @@ fn payload_is_stable() {
         let sorter = sorter(gpu);
         let sort = SortJob::new(Keys::new(&on_gpu, KeyType::U32), 9000).order(order);
         let sort = sort.payload(Payload::new(&with_them, 4));
-        let sort = sorter.prepare(&sort).unwrap();
+        let sort = sort.prepare(&sorter).unwrap();
         sort.profile(Detail::Phases).unwrap();
         assert!(gpu.read(&with_them) == stable(&keys, order));
     }
@@ -213,11 +213,11 @@ fn invalid_ranges_are_refused() {
     let sort = || SortJob::new(Keys::new(&keys, KeyType::U32), 100);
     #[allow(clippy::reversed_empty_ranges)]
     for wrong in [sort().range(0..101), sort().range(7..3)] {
-        let refused = sorter.prepare(&wrong).unwrap_err();
+        let refused = wrong.prepare(&sorter).unwrap_err();
         assert!(matches!(refused, Error::InvalidOption { .. }), "{refused}");
     }
     // The top 101 of 100 records are all of them.
-    sorter.prepare(&sort().top(101)).unwrap();
+    sort().top(101).prepare(&sorter).unwrap();
 }
 
 #[test]

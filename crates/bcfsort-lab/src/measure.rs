@@ -112,11 +112,12 @@ impl<'a> Resident<'a> {
     /// Prepares a sort of these keys with one of the device's sorters.
     pub(crate) fn prepare(&self, sorter: &Sorter) -> Result<PreparedSort, Error> {
         let job = SortJob::new(Keys::new(&self.keys, self.key), self.count);
-        sorter.prepare(&match &self.values {
+        (match &self.values {
             None => job,
             Some([_, indices]) if self.payload == PayloadKind::Indices => job.indices(indices),
             Some([_, values]) => job.values(values),
         })
+        .prepare(sorter)
     }
 
     /// Sorts once with one of the device's sorters.
@@ -316,7 +317,7 @@ pub(crate) fn submit(sorter: &Sorter, encode: impl FnOnce(&mut wgpu::CommandEnco
 /// The scratch memory in bytes for a sort of `len` keys, without a buffer for them.
 pub(crate) fn scratch_size(sorter: &Sorter, len: u64, key: KeyType) -> Result<u64, Error> {
     let any = buffer(sorter, "any", 8, wgpu::BufferUsages::STORAGE)?;
-    sorter.scratch_size(&SortJob::new(Keys::new(&any, key), len))
+    SortJob::new(Keys::new(&any, key), len).scratch_size(sorter)
 }
 
 /// Creates a buffer on a sorter's device. Returns [`Error::OutOfMemory`] if memory is short.

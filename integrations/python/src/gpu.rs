@@ -69,7 +69,7 @@ pub(crate) fn sort_rows<C: SortKey>(
                 let keys_of = Keys::new(&keys, C::KEY_TYPE);
                 let len = rows.len() as u64;
                 let job = SortJob::segmented(keys_of, len, &offsets.0, offsets.1);
-                sorter.prepare(&job)?.run()?;
+                job.prepare(sorter)?.run()?;
                 rows.copy_from_slice(&sorter.download(&keys)?);
             }
         }
@@ -109,7 +109,7 @@ pub(crate) fn argsort_rows<C: SortKey>(
                 let len = codes.len() as u64;
                 let order = buffer(sorter, len * 4)?;
                 let job = SortJob::segmented(keys_of, len, &offsets.0, offsets.1);
-                sorter.prepare(&job.indices(&order))?.run()?;
+                job.indices(&order).prepare(sorter)?.run()?;
                 let order: Vec<u32> = sorter.download(&order)?;
                 let rows = order.par_chunks(columns).zip(indices.par_chunks_mut(k));
                 rows.for_each(|(order, to)| columns_of(order, columns, to));
@@ -149,7 +149,7 @@ pub(crate) fn select<C: SortKey>(
     let keys = sorter.upload(codes)?;
     let job = SortJob::new(Keys::new(&keys, C::KEY_TYPE), len);
     let ranks = ranks.start as u64..ranks.end as u64;
-    sorter.prepare(&job.range(ranks))?.run()?;
+    job.range(ranks).prepare(sorter)?.run()?;
     codes.copy_from_slice(&sorter.download(&keys)?);
     Ok(())
 }
@@ -181,7 +181,7 @@ pub(crate) fn select_indices<C: SortKey>(
     let order = buffer(sorter, len * 4)?;
     let job = SortJob::argsort(Keys::new(&keys, C::KEY_TYPE), &order, len);
     let ranks = ranks.start as u64..ranks.end as u64;
-    sorter.prepare(&job.range(ranks))?.run()?;
+    job.range(ranks).prepare(sorter)?.run()?;
     let bytes = wanted.start as u64 * 4..wanted.end as u64 * 4;
     let order: Vec<u32> = sorter.download(order.slice(bytes))?;
     widen(&order, indices);

@@ -24,7 +24,8 @@ use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{KeyType, Sorter, wgpu};
 use wgsl_lockstep::Config;
 
-/// Devices that run kernels at the same time. Software drivers compile one kernel at a time on each.
+/// Devices that run kernels at the same time. Software drivers compile one kernel at a time on each
+/// device.
 const DEVICES: usize = 4;
 
 /// How long kernels are run. Those that are left then are told. Only software drivers come near it:

@@ -69,8 +69,9 @@ fn holds(sorter: &Sorter, n: u64) -> Result<bool, Error> {
         Usage::STORAGE | Usage::COPY_DST,
     )
     .and_then(|keys| {
-        sorter
-            .prepare(&SortJob::new(Keys::new(&keys, KEY), n).order(Order::Ascending))
+        SortJob::new(Keys::new(&keys, KEY), n)
+            .order(Order::Ascending)
+            .prepare(sorter)
             .map(drop)
     });
     // Frees the dropped buffers.

@@ -94,7 +94,7 @@ pub async fn every_call() -> Result<(), String> {
 
     let buffer = sorter.upload_async(&[7_u32, 3, 5]).await.map_err(text)?;
     let keys = Keys::new(&buffer, KeyType::U32);
-    let sort = sorter.prepare_async(&SortJob::new(keys.clone(), 3)).await;
+    let sort = SortJob::new(keys.clone(), 3).prepare_async(&sorter).await;
     let sort = sort.map_err(text)?;
     let profile = sort.profile_async(Detail::Whole).await.map_err(text)?;
     same(&profile.phases.len(), &0, "a profile of the whole")?;
@@ -142,24 +142,24 @@ pub async fn errors() -> Result<(), String> {
     sorter.device().on_uncaptured_error(Arc::new(handler));
     let foreign = other.upload(&[2_u32, 1]).map_err(text)?;
     let job = SortJob::new(Keys::new(&foreign, KeyType::U32), 2);
-    let refused = sorter.prepare_async(&job).await;
+    let refused = job.prepare_async(&sorter).await;
     if !matches!(refused, Err(Error::Device(_))) {
         return Err(format!("{refused:?}"));
     }
     // This one cannot wait: the next one that does not returns its error.
-    sorter.prepare(&job).map_err(text)?;
+    job.prepare(&sorter).map_err(text)?;
     let sorted = sorter.sort_async(&mut [2_u32, 1], Order::Ascending).await;
     sorted.map_err(text)?;
     let own = sorter.upload_async(&[2_u32, 1]).await.map_err(text)?;
     let job_of_own = SortJob::new(Keys::new(&own, KeyType::U32), 2);
-    let refused = sorter.prepare(&job_of_own);
+    let refused = job_of_own.prepare(&sorter);
     if !matches!(refused, Err(Error::Device(_))) {
         return Err(format!("{refused:?}"));
     }
     // At the same time as a call that succeeds.
     let mut many: Vec<u32> = (0..2000).rev().collect();
     let refused = both(
-        sorter.prepare_async(&job),
+        job.prepare_async(&sorter),
         sorter.sort_async(&mut many, Order::Ascending),
     );
     let (refused, sorted) = refused.await;
