@@ -6,6 +6,7 @@
     dist.py page COMMAND VERSION                a manual page, of the --help that is read
     dist.py source NAME OUT                     an archive of the files of the repository
     dist.py pack FOLDER OUT                     an archive of a folder
+    dist.py mapped WHEEL                        takes this folder's name out of a wheel's SBOM
     dist.py wheel FILE LIBRARY_LIMIT LIMIT      what a wheel contains; its sizes, at most so many MB
     dist.py glibc LIMIT FILE...                 fails for a program that needs a newer glibc
     dist.py checksums FOLDER                    SHA256SUMS of all files of a folder
@@ -13,6 +14,7 @@
 Archives of the same files are the same bytes: sorted by name, of nobody, at SOURCE_DATE_EPOCH.
 """
 
+import base64
 import gzip
 import hashlib
 import io
@@ -33,6 +35,14 @@ PLACEHOLDER = "https://example.org/"
 
 def fail(message: str) -> None:
     sys.exit(f"dist: {message}")
+
+
+def foreign(name: str, data: bytes) -> None:
+    """Fails for a file that names a folder of this machine."""
+    for folder in (Path.cwd(), Path(os.environ.get("CARGO_HOME", "~/.cargo")).expanduser()):
+        # (A folder such as '/build' is no machine's own.)
+        if len(folder.parts) > 2 and str(folder).encode() in data:
+            fail(f"{name} names {folder}: what is made must not depend on where it is made")
 
 
 def output(*command: str) -> str:
@@ -168,7 +178,28 @@ def pack(folder: str, out: str) -> None:
     root = Path(folder)
     files = [path for path in root.rglob("*") if path.is_symlink() or path.is_file()]
     names = [(path.relative_to(root.parent).as_posix(), path) for path in files]
+    for name, path in names:
+        foreign(name, path.read_bytes())
     archive(names, out)
+
+
+def mapped(file: str) -> None:
+    with zipfile.ZipFile(file) as zipped:
+        members = [(info, zipped.read(info)) for info in zipped.infolist()]
+    lines = {}
+    for i, (info, data) in enumerate(members):
+        if "/sboms/" in info.filename:
+            data = data.replace(Path.cwd().as_uri().encode(), b"file:///bcfsort")
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+            lines[info.filename] = f"{info.filename},sha256={digest},{len(data)}"
+            members[i] = (info, data)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for info, data in members:
+            if info.filename.endswith(".dist-info/RECORD"):
+                record = data.decode().splitlines()
+                record = [lines.get(line.split(",")[0], line) for line in record]
+                data = "".join(f"{line}\n" for line in record).encode()
+            zipped.writestr(info, data)
 
 
 def wheel(file: str, library_limit: str, limit: str) -> None:
@@ -176,6 +207,8 @@ def wheel(file: str, library_limit: str, limit: str) -> None:
         sizes = {info.filename: info.file_size for info in zipped.infolist()}
         said = next(name for name in sizes if name.endswith(".dist-info/METADATA"))
         fields = zipped.read(said).decode()
+        for name in sizes:
+            foreign(f"{file}: {name}", zipped.read(name))
     libraries = [name for name in sizes if name.endswith((".so", ".pyd", ".dll"))]
     if len(libraries) != 1:
         fail(f"{file}: one library is to be in a wheel, not {libraries}")
@@ -227,6 +260,7 @@ if __name__ == "__main__":
         page,
         source,
         pack,
+        mapped,
         wheel,
         glibc,
         checksums,
