@@ -63,7 +63,7 @@ def repository(url: str | None = None) -> None:
     places = {}
     for file, line in lines.items():
         text = Path(file).read_text()
-        found = re.search(line, text, re.M)
+        found = re.search(line, text, re.MULTILINE)
         if found is None:
             fail(f"{file} has no line of the repository's address: {line}")
         place = found[1]
@@ -71,7 +71,7 @@ def repository(url: str | None = None) -> None:
             # (And what lies below it: the list of changes, the issues.)
             text = text.replace(place, url.rstrip("/").removesuffix(".git"))
             Path(file).write_text(text, newline="\n")
-            place = re.search(line, text, re.M)[1]
+            place = re.search(line, text, re.MULTILINE)[1]
         others = [at for at in re.findall(r"https?://[^\"\s]+", text) if not at.startswith(place)]
         if others:
             fail(f"{file} names another address than its repository's: {', '.join(others)}")
