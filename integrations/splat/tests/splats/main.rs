@@ -1,0 +1,6 @@
+//! Draw orders on a device, compared with those of the CPU.
+
+mod errors;
+mod frames;
+mod order;
+mod reference;
