@@ -170,8 +170,8 @@ impl SplatSorter {
         if let Some(scratch) = descriptor.scratch {
             job = job.scratch(scratch);
         }
-        let sort = sorter.prepare(&job)?;
-        let scratch = sorter.scratch_size(&job)?;
+        let sort = job.prepare(sorter)?;
+        let scratch = job.scratch_size(sorter)?;
 
         let words = sorter.upload(&parameters.words())?;
         let module = module(device)?;

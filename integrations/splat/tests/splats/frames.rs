@@ -38,7 +38,7 @@ fn a_frame_depends_on_nothing_that_an_earlier_one_left() {
         let other = SortJob::argsort(Keys::new(&keys, KeyType::F32), &ids, len.into())
             .order(Order::Descending)
             .scratch(&scratch);
-        let other = sorter.prepare(&other).unwrap();
+        let other = other.prepare(sorter).unwrap();
 
         let cameras = [
             random.camera(),
