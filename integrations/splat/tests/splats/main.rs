@@ -3,4 +3,5 @@
 mod errors;
 mod frames;
 mod order;
+mod picture;
 mod reference;
