@@ -84,6 +84,17 @@ mod linux {
         is_wsl: bool,
     }
 
+    #[cfg(feature = "gpu")]
+    fn leaves_out_vulkan() -> bool {
+        wgpu::Backends::from_env().is_some_and(|named| !named.contains(wgpu::Backends::VULKAN))
+    }
+
+    /// Without a driver, nothing reads `WGPU_BACKEND`.
+    #[cfg(not(feature = "gpu"))]
+    fn leaves_out_vulkan() -> bool {
+        false
+    }
+
     impl Machine {
         pub(super) fn here() -> Self {
             let is_there = |path: &str| Path::new(path).exists();
@@ -101,8 +112,7 @@ mod linux {
             let has_nvidia = is_there("/dev/nvidiactl");
             Self {
                 ids: ids(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),
-                leaves_out_vulkan: wgpu::Backends::from_env()
-                    .is_some_and(|named| !named.contains(wgpu::Backends::VULKAN)),
+                leaves_out_vulkan: leaves_out_vulkan(),
                 has_loader: LIBRARIES.iter().any(|folder| has_loader(folder)),
                 has_driver: DRIVERS
                     .iter()
