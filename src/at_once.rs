@@ -1,5 +1,13 @@
 //! Parallel work, on the threads of rayon's pool.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex, also after a thread has panicked while it held the lock: no call leaves what
+/// others see half changed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Calls `act` for each item in parallel, on the threads of the calling thread's pool of rayon,
 /// which are started already. Items start in about their order, and none starts after the first
 /// failure.
@@ -13,7 +21,6 @@ pub(crate) fn for_each_at_once<T: Sync, E: Send>(
     act: impl Fn(&T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-    use std::sync::{Mutex, PoisonError};
 
     let threads = pool().min(items.len());
     if threads < 2 {
@@ -28,7 +35,7 @@ pub(crate) fn for_each_at_once<T: Sync, E: Send>(
             let Some(item) = items.get(i) else { break };
             if let Err(error) = act(item) {
                 failed.store(true, Ordering::Relaxed);
-                let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut failure = lock(&failure);
                 if failure.as_ref().is_none_or(|&(first, _)| i < first) {
                     *failure = Some((i, error));
                 }

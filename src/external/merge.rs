@@ -22,10 +22,10 @@
 use super::file::TemporaryFile;
 use super::runs::{Block, Run};
 use super::{ExternalError, RecordFormat};
-use crate::at_once::for_each_at_once;
+use crate::at_once::{for_each_at_once, lock};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, mpsc};
 
 /// Bytes of one read. More than one thread reads the blocks of a run.
 const PIECE: usize = 4 << 20;
@@ -152,7 +152,7 @@ impl<'a, F: RecordFormat> Merge<'a, F> {
             }
         }
         for_each_at_once(&pieces, |piece| {
-            let (file, bytes, offset) = &mut *piece.lock().unwrap_or_else(PoisonError::into_inner);
+            let (file, bytes, offset) = &mut *lock(piece);
             (file.read_at(bytes, *offset)).map_err(|error| file.error("read", error))
         })
     }

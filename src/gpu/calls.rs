@@ -2,8 +2,9 @@
 
 use super::adapter::{requirements, shares_memory};
 use super::faults::scoped;
+use crate::at_once::lock;
 use crate::error::Error;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Opens a device with the [`requirements`] of its adapter.
 pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
@@ -28,7 +29,7 @@ pub(crate) fn host_buffer(
     pool: &Mutex<Option<wgpu::Buffer>>,
 ) -> Result<wgpu::Buffer, Error> {
     let bytes = bytes.next_multiple_of(4);
-    let pooled = pool.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let pooled = lock(pool).take();
     if let Some(buffer) = pooled.filter(|buffer| buffer.size() >= bytes) {
         return Ok(buffer);
     }
@@ -65,7 +66,7 @@ fn mappable(device: &wgpu::Device) -> wgpu::BufferUsages {
 
 /// Keeps a [`host_buffer`] for the next call.
 pub(crate) fn keep_host_buffer(pool: &Mutex<Option<wgpu::Buffer>>, buffer: wgpu::Buffer) {
-    *pool.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
+    *lock(pool) = Some(buffer);
 }
 
 /// Encodes and submits. Returns wgpu's validation errors, but does not detect a lost device: a

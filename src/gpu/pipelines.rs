@@ -5,14 +5,14 @@
 //! for it. A failure leaves the cell empty, and the next request compiles again.
 
 use super::faults::{check_not_lost, scoped};
-use crate::at_once::for_each_at_once;
+use crate::at_once::{for_each_at_once, lock};
 use crate::error::Error;
 use crate::recording::Recording;
 use crate::row_function::RowFunction;
 use crate::shader::Kernel;
 use crate::shader::{Access, Assembled, Binding};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A compiled kernel.
 #[derive(Debug)]
@@ -120,11 +120,6 @@ impl Pipelines {
         let made = compile(device, kernel, custom.as_ref(), self.cache.as_ref())?;
         Ok(cell.insert(Arc::new(made)).clone())
     }
-}
-
-/// Locks a mutex, even after a panic: cells are written last, so no state is inconsistent.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// True if the pipeline is ready, false also while another thread compiles it.

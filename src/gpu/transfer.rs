@@ -3,11 +3,11 @@
 use super::faults::{lost, not_mapped, scoped};
 use super::prepared::Prepared;
 use super::waiting::{Waiting, poll_once};
-use crate::at_once::for_each_at_once;
+use crate::at_once::{for_each_at_once, lock};
 use crate::error::Error;
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Bytes of a staging buffer of an upload.
 const PIECE: u64 = 32 << 20;
@@ -371,10 +371,6 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, Error>
         bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
         message: "not allocated".to_owned(),
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes to the beginning of a mapped buffer, and zeros to the rest of the last word, and unmaps

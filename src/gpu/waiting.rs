@@ -1,9 +1,10 @@
 //! Waits for the device, by blocking or as a future.
 
 use super::faults::{lost, settled};
+use crate::at_once::lock;
 use crate::error::Error;
 use crate::gpu::Instant;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 /// How a call waits for the device.
@@ -36,10 +37,6 @@ impl<T> Slot<T> {
             waker.wake();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Waiting {

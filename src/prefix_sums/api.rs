@@ -2,6 +2,7 @@
 
 use super::host::{self, Summand};
 use super::{PrefixSumsOptions, kernels, record_prefix_sums};
+use crate::at_once::lock;
 use crate::error::{BufferRole, Error};
 use crate::gpu::Instant;
 use crate::gpu::binding::{self, ToBinding};
@@ -17,7 +18,7 @@ use crate::planner::Planner;
 use crate::recording::{Buffer, Recording};
 use crate::sorter::Sorter;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Colored prefix sums on one device: each value has one of d colors, and each color has its own
 /// prefix sums. Create it once and keep it: it holds scratch memory and the pipelines, which are
@@ -374,7 +375,7 @@ impl PrefixSums {
         let bytes = size_of_val(values) as u64;
         let value_buffer = calls::host_buffer(device, "bcfsort.values", bytes, &self.host_values)?;
         let color_buffer = calls::host_buffer(device, "bcfsort.colors", bytes, &self.host_colors)?;
-        let pool = std::mem::take(&mut *self.pool.lock().unwrap_or_else(PoisonError::into_inner));
+        let pool = std::mem::take(&mut *lock(&self.pool));
         let of = (len, T::KEY_TYPE);
         let prepared = self
             .prepare_with(&value_buffer, &color_buffer, of, options, pool)?
@@ -404,7 +405,7 @@ impl PrefixSums {
             profile.download = begin.elapsed();
             profile
         });
-        *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = prepared.buffers;
+        *lock(&self.pool) = prepared.buffers;
         calls::keep_host_buffer(&self.host_values, value_buffer);
         calls::keep_host_buffer(&self.host_colors, color_buffer);
         Ok(profile)

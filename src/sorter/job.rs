@@ -1,6 +1,7 @@
 //! What to sort in GPU buffers, and what comes out.
 
 use super::{PreparedSort, Sorter};
+use crate::at_once::lock;
 use crate::error::Error;
 use crate::gpu::binding::{BufferRange, ToBinding, bind_all};
 use crate::gpu::faults::{call, settled};
@@ -11,7 +12,7 @@ use crate::layout::Heads;
 use crate::order::Order;
 use crate::row_function::Comparator;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Describes one sort of GPU buffers: where the keys are, what comes out, and what is limited.
 /// [`prepare`](Self::prepare) checks it and makes it ready to be recorded.
@@ -1167,6 +1168,6 @@ impl Scratch {
     }
 
     pub(super) fn buffers(&self) -> std::sync::MutexGuard<'_, BufferSet> {
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.buffers)
     }
 }

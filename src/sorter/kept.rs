@@ -1,12 +1,13 @@
 //! What the sort of a host slice leaves to the next one: its buffers, and all that was prepared.
 
 use super::{Keys, PreparedSort, SortJob, Sorter};
+use crate::at_once::lock;
 use crate::error::Error;
 use crate::gpu::calls::{host_buffer, keep_host_buffer};
 use crate::gpu::prepared::BufferSet;
 use crate::key::KeyType;
 use crate::order::Order;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// Kept by a sorter.
 #[derive(Debug, Default)]
@@ -109,8 +110,4 @@ impl Sorter {
     pub(super) fn keep_scratch(&self, sort: PreparedSort) {
         *lock(&self.kept.scratch) = sort.0.buffers;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

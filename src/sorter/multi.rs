@@ -8,6 +8,7 @@
 use super::Sorter;
 use super::host::Ended;
 use super::ranges::{Ranges, Rest, copy, gather};
+use crate::at_once::lock;
 use crate::error::Error;
 use crate::gpu::transfer::{blocks, zeroed};
 use crate::key::SortKey;
@@ -16,7 +17,7 @@ use crate::order::Order;
 use std::collections::VecDeque;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use wgpu::Adapter;
 
 /// Ranges for each GPU: the last one to end has at most about so little left to do alone.
@@ -405,9 +406,4 @@ fn memory<T: SortKey>(kept: &mut Vec<u64>, len: usize) -> Result<&mut [T], Error
 fn joined<R>(thread: std::thread::ScopedJoinHandle<'_, R>) -> R {
     let panic = |panic| std::panic::resume_unwind(panic);
     thread.join().unwrap_or_else(panic)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic leaves nothing half done that is seen: it ends the sort.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
