@@ -1,6 +1,6 @@
 //! Sorts of slices in host memory.
 
-use super::kept::{Slice, SliceSort};
+use super::kept::{Asked, Slice, SliceSort};
 use super::ranges::{Part, Ranges, Rest, copy, gather};
 use super::{Keys, SortJob, Sorter};
 use crate::error::{BufferRole, Error};
@@ -631,7 +631,7 @@ impl Sorter {
                 blocks(keys).try_for_each(&mut *take)?;
                 continue;
             }
-            let range = (keys, order);
+            let range = (keys, order, Asked::Keys);
             if (self.sort_once(range, &mut most, waiting, profile.as_deref_mut(), take)).await? {
                 continue;
             }
@@ -644,29 +644,29 @@ impl Sorter {
         }
     }
 
-    /// Sorts keys on the device at once, and passes on the result. Returns false if they are too
-    /// many for that: more than `most`, or than the device has memory for.
-    async fn sort_once<T: SortKey, E: From<Error>>(
+    /// Sorts keys on the device at once, and passes on the keys, or the indices that sort them, as
+    /// `R`. Returns false if they are too many for that: more than `most`, or than the device has
+    /// memory for.
+    async fn sort_once<T: SortKey, R: bytemuck::Pod, E: From<Error>>(
         &self,
-        (keys, order): (&[T], Order),
+        (keys, order, asked): (&[T], Order, Asked),
         most: &mut AtOnce,
         waiting: Waiting,
         profile: Option<&mut Profile>,
-        take: &mut impl FnMut(&[T]) -> Result<(), E>,
+        take: &mut impl FnMut(&[R]) -> Result<(), E>,
     ) -> Result<bool, E> {
         if !most.holds(keys.len()) {
             return Ok(false);
         }
         let mut nothing_taken = true;
-        let mut take = |block: &[T]| {
+        let mut take = |block: &[R]| {
             nothing_taken = false;
             take(block).map_err(Ended::Take)
         };
         let profiled = profile.is_some();
         let mut transfers = self.transfers(waiting);
-        let started = self
-            .start_chunk(keys, order, &mut transfers, profiled)
-            .await;
+        let chunk = (keys, order, asked);
+        let started = self.start_chunk(chunk, &mut transfers, profiled).await;
         let sorted = match started {
             Ok(started) => {
                 self.take_chunk(started, &mut transfers, profile, &mut take)
@@ -690,18 +690,49 @@ impl Sorter {
         order: Order,
         waiting: Waiting,
     ) -> Result<Vec<u32>, Error> {
+        let mut indices = zeroed(keys.len())?;
+        let mut rest = Rest(&mut indices);
+        let mut write = |block: &[u32]| {
+            copy(block, rest.take(block.len()));
+            Ok::<_, Error>(())
+        };
+        self.argsort_to_host(keys, order, waiting, &mut write)
+            .await?;
+        Ok(indices)
+    }
+
+    /// Passes the indices that sort keys to a closure, in order, in blocks.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn argsort_to<T: SortKey, E: From<Error>>(
+        &self,
+        keys: &[T],
+        order: Order,
+        mut take: impl FnMut(&[u32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        pollster::block_on(self.argsort_to_host(keys, order, Waiting::Block, &mut take))
+    }
+
+    async fn argsort_to_host<T: SortKey, E: From<Error>>(
+        &self,
+        keys: &[T],
+        order: Order,
+        waiting: Waiting,
+        take: &mut impl FnMut(&[u32]) -> Result<(), E>,
+    ) -> Result<(), E> {
         if u32::try_from(keys.len()).is_err() {
-            return Err(Error::TooManyToNumber {
-                len: keys.len() as u64,
-            });
+            let len = keys.len() as u64;
+            return Err(Error::TooManyToNumber { len }.into());
+        }
+        if keys.len() < 2 {
+            return keys.iter().try_for_each(|_| take(&[0]));
         }
         let most = (self.max_len(T::KEY_TYPE)).min(self.max_len(KeyType::U32));
         let mut most = AtOnce::new(most);
-        if let Some(indices) = self.argsort_once(keys, order, &mut most, waiting).await? {
-            return Ok(indices);
+        let whole = (keys, order, Asked::Indices);
+        if (self.sort_once(whole, &mut most, waiting, None, take)).await? {
+            return Ok(());
         }
-        let mut indices: Vec<u32> = zeroed(keys.len())?;
-        let mut rest = Rest(&mut indices);
+        let mut numbered = Vec::new();
         let mut levels = vec![Numbered::new(keys, None, order, most)?];
         while let Some(Numbered { parted, numbers }) = levels.last_mut() {
             let Some(part) = parted.parts.next() else {
@@ -711,62 +742,21 @@ impl Sorter {
             let (keys, numbers) = (&parted.keys[part.range.clone()], &numbers[part.range]);
             if !part.sorts {
                 // Equal keys: their indices are in order already.
-                copy(numbers, rest.take(keys.len()));
+                blocks(numbers).try_for_each(&mut *take)?;
                 continue;
             }
-            let sorted = self.argsort_once(keys, order, &mut most, waiting).await?;
-            if let Some(sorted) = sorted {
-                gather(numbers, &sorted, rest.take(keys.len()));
-            } else {
+            let mut take_numbers = |block: &[u32]| {
+                numbered.resize(block.len(), 0);
+                gather(numbers, block, &mut numbered);
+                take(&numbered)
+            };
+            let range = (keys, order, Asked::Indices);
+            let sorting = self.sort_once(range, &mut most, waiting, None, &mut take_numbers);
+            if !sorting.await? {
                 let finer = Numbered::new(keys, Some(numbers), order, most)?;
                 levels.push(finer);
             }
         }
-        Ok(indices)
-    }
-
-    /// The indices that sort keys, by the device at once. Returns `None` as
-    /// [`sort_once`](Self::sort_once) returns false.
-    async fn argsort_once<T: SortKey>(
-        &self,
-        keys: &[T],
-        order: Order,
-        most: &mut AtOnce,
-        waiting: Waiting,
-    ) -> Result<Option<Vec<u32>>, Error> {
-        if !most.holds(keys.len()) {
-            return Ok(None);
-        }
-        let mut indices = zeroed(keys.len())?;
-        match self.argsort_chunk(keys, &mut indices, order, waiting).await {
-            Ok(()) => Ok(Some(indices)),
-            Err(error) => most.shrink(keys.len(), error).map(|()| None),
-        }
-    }
-
-    /// Writes the indices that sort a chunk. The chunk must fit the device.
-    async fn argsort_chunk<T: SortKey>(
-        &self,
-        keys: &[T],
-        indices: &mut [u32],
-        order: Order,
-        waiting: Waiting,
-    ) -> Result<(), Error> {
-        let sort = self.slice_sort(Slice {
-            len: keys.len() as u64,
-            key: T::KEY_TYPE,
-            order,
-            indexed: true,
-        })?;
-        let mut transfers = self.transfers(waiting);
-        let bytes = bytemuck::cast_slice(keys);
-        transfers.upload(bytes, (&sort.keys, 0)).await?;
-        transfers.run(&sort.sort.0)?;
-        if let Some(there) = &sort.indices {
-            let read = bytemuck::cast_slice_mut(indices);
-            transfers.download_in_blocks((there, 0), read).await?;
-        }
-        self.keep(sort);
         Ok(())
     }
 
@@ -778,7 +768,8 @@ impl Sorter {
         waiting: Waiting,
     ) -> Result<(), Error> {
         let mut transfers = self.transfers(waiting);
-        let started = self.start_chunk(keys, order, &mut transfers, false).await?;
+        let chunk = (&*keys, order, Asked::Keys);
+        let started = self.start_chunk(chunk, &mut transfers, false).await?;
         let sorted = bytemuck::cast_slice_mut(keys);
         let from = (&started.sort.keys, 0);
         transfers.download(from, sorted).await?;
@@ -789,8 +780,7 @@ impl Sorter {
     /// Uploads a chunk and sorts it.
     async fn start_chunk<T: SortKey>(
         &self,
-        keys: &[T],
-        order: Order,
+        (keys, order, asked): (&[T], Order, Asked),
         transfers: &mut Transfers<'_>,
         profiled: bool,
     ) -> Result<Started, Error> {
@@ -798,7 +788,7 @@ impl Sorter {
             len: keys.len() as u64,
             key: T::KEY_TYPE,
             order,
-            indexed: false,
+            asked,
         })?;
         let begin = Instant::now();
         let bytes = bytemuck::cast_slice(keys);
@@ -815,20 +805,16 @@ impl Sorter {
             transfers.run(&sort.sort.0)?;
             None
         };
-        Ok(Started {
-            sort,
-            bytes: size_of_val(keys) as u64,
-            profile,
-        })
+        Ok(Started { sort, profile })
     }
 
-    /// Passes on the keys of a chunk.
-    async fn take_chunk<T: SortKey, E: From<Error>>(
+    /// Passes on the keys of a chunk, or the indices that sort them.
+    async fn take_chunk<R: bytemuck::Pod, E: From<Error>>(
         &self,
         chunk: Started,
         transfers: &mut Transfers<'_>,
         profile: Option<&mut Profile>,
-        take: &mut impl FnMut(&[T]) -> Result<(), E>,
+        take: &mut impl FnMut(&[R]) -> Result<(), E>,
     ) -> Result<(), E> {
         let begin = Instant::now();
         let mut taking = Duration::ZERO;
@@ -841,9 +827,9 @@ impl Sorter {
             taking += begin.elapsed();
             taken
         };
-        let from = (&chunk.sort.keys, 0);
+        let (from, bytes) = chunk.sort.result();
         transfers
-            .download_blocks(from, chunk.bytes, &mut take_bytes)
+            .download_blocks((from, 0), bytes, &mut take_bytes)
             .await?;
         if let (Some(profile), Some(mut of_chunk)) = (profile, chunk.profile) {
             of_chunk.download = begin.elapsed().saturating_sub(taking);
@@ -878,7 +864,6 @@ impl<E> From<Error> for Ended<E> {
 /// A chunk whose sort is recorded or submitted.
 struct Started {
     sort: SliceSort,
-    bytes: u64,
     profile: Option<Profile>,
 }
 

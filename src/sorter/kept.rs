@@ -26,8 +26,19 @@ pub(super) struct SliceSort {
     slice: Slice,
     pub(super) keys: wgpu::Buffer,
     /// The indices that sort the keys, if they are asked for.
-    pub(super) indices: Option<wgpu::Buffer>,
+    indices: Option<wgpu::Buffer>,
     pub(super) sort: PreparedSort,
+}
+
+impl SliceSort {
+    /// The buffer of what is asked for, and its size in bytes.
+    pub(super) fn result(&self) -> (&wgpu::Buffer, u64) {
+        let Slice { len, key, .. } = self.slice;
+        match &self.indices {
+            Some(indices) => (indices, len * 4),
+            None => (&self.keys, len * key.bytes()),
+        }
+    }
 }
 
 /// What a sort of a slice is prepared for.
@@ -36,7 +47,15 @@ pub(super) struct Slice {
     pub(super) len: u64,
     pub(super) key: KeyType,
     pub(super) order: Order,
-    pub(super) indexed: bool,
+    pub(super) asked: Asked,
+}
+
+/// The result of a sort of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Keys,
+    /// The indices that sort the keys.
+    Indices,
 }
 
 impl Sorter {
@@ -49,15 +68,15 @@ impl Sorter {
             self.take_apart(last);
         }
         let keys = self.key_buffer(slice.len * slice.key.bytes())?;
-        let make = |()| {
-            host_buffer(
+        let indices = match slice.asked {
+            Asked::Keys => None,
+            Asked::Indices => Some(host_buffer(
                 &self.device,
                 "bcfsort.indices",
                 slice.len * 4,
                 &self.kept.indices,
-            )
+            )?),
         };
-        let indices = slice.indexed.then_some(()).map(make).transpose()?;
         let job = SortJob::new(Keys::new(&keys, slice.key), slice.len).order(slice.order);
         let job = match &indices {
             Some(indices) => job.indices(indices),

@@ -214,7 +214,7 @@ impl MultiSorter {
         &self,
         keys: &[T],
         order: Order,
-        mut take: impl FnMut(&[T]) -> Result<(), E>,
+        take: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.sorters.len() > 1 && !self.is_for_one(keys) {
             let mut sorted = zeroed(keys.len())?;
@@ -222,20 +222,7 @@ impl MultiSorter {
             self.sort(&mut sorted, order)?;
             return blocks(&sorted).try_for_each(take);
         }
-        let mut passed = 0;
-        self.on_one(|sorter| {
-            // What a GPU passed on before it was lost, the next one leaves out: both have the same.
-            let mut leave_out = passed;
-            sorter.sort_to(keys, order, |block: &[T]| {
-                let (repeated, block) = block.split_at(leave_out.min(block.len()));
-                leave_out -= repeated.len();
-                if block.is_empty() {
-                    return Ok(());
-                }
-                passed += block.len();
-                take(block).map_err(Ended::Take)
-            })
-        })
+        self.on_one_to(take, |sorter, take| sorter.sort_to(keys, order, take))
     }
 
     /// The indices that sort keys, stably: `keys[indices[i] as usize]` has rank i. Blocks.
@@ -276,6 +263,43 @@ impl MultiSorter {
         sorted.map(|()| indices)
     }
 
+    /// Passes the indices of [`argsort`](Self::argsort) to a closure, in order, in blocks of at
+    /// most 16 MiB. Blocks.
+    ///
+    /// Faster than [`argsort`](Self::argsort) if the indices are to be converted, written or sent:
+    /// with one GPU, blocks arrive while the next ones are copied from the device, and no host
+    /// memory is needed for the result. With several, the first block comes when all are sorted.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`argsort`](Self::argsort), and the first error of `take`, which ends the sort.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wgpu_bcfsort::{MultiSorter, Order, adapters};
+    /// # fn main() -> Result<(), wgpu_bcfsort::Error> {
+    /// let sorter = MultiSorter::open(&adapters()[..1])?;
+    /// let mut indices: Vec<i64> = Vec::new();
+    /// sorter.argsort_to(&[2.5_f32, 0.5, 9.0], Order::Descending, |block| {
+    ///     indices.extend(block.iter().map(|&index| i64::from(index)));
+    ///     Ok::<_, wgpu_bcfsort::Error>(())
+    /// })?;
+    /// assert_eq!(indices, [2, 0, 1]);
+    /// # Ok(()) }
+    /// ```
+    pub fn argsort_to<T: SortKey, E: From<Error>>(
+        &self,
+        keys: &[T],
+        order: Order,
+        take: impl FnMut(&[u32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.sorters.len() > 1 && !self.is_for_one(keys) {
+            return blocks(&self.argsort(keys, order)?).try_for_each(take);
+        }
+        self.on_one_to(take, |sorter, take| sorter.argsort_to(keys, order, take))
+    }
+
     /// Whether one GPU sorts keys alone: the first, which is the best.
     fn is_for_one<T: SortKey>(&self, keys: &[T]) -> bool {
         keys.len() as u64 <= self.sorters[0].max_len(T::KEY_TYPE)
@@ -299,6 +323,28 @@ impl MultiSorter {
             outcome = sort(sorter);
         }
         outcome.map_err(Ended::error)
+    }
+
+    /// Sorts on the first GPU that is not lost, and passes on the result. What a GPU passed on
+    /// before it was lost, the next one leaves out: both have the same.
+    fn on_one_to<R, E: From<Error>>(
+        &self,
+        mut take: impl FnMut(&[R]) -> Result<(), E>,
+        sort: impl Fn(&Sorter, &mut dyn FnMut(&[R]) -> Result<(), Ended<E>>) -> Result<(), Ended<E>>,
+    ) -> Result<(), E> {
+        let mut passed = 0;
+        self.on_one(|sorter| {
+            let mut leave_out = passed;
+            sort(sorter, &mut |block: &[R]| {
+                let (repeated, block) = block.split_at(leave_out.min(block.len()));
+                leave_out -= repeated.len();
+                if block.is_empty() {
+                    return Ok(());
+                }
+                passed += block.len();
+                take(block).map_err(Ended::Take)
+            })
+        })
     }
 
     /// Does all jobs, each on one of the GPUs. What a GPU fails to do is left to the others.

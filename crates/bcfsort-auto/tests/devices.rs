@@ -78,11 +78,20 @@ fn check<T: SortKey>(sorter: &MultiSorter, keys: &[T], what: &str) {
             bits(&taken) == bits(&expected),
             "blocks of {what}, {order:?}"
         );
-        let indices = sorter.argsort(keys, order).unwrap();
-        assert!(
-            indices == cpu::argsort(keys, order),
-            "argsort of {what}, {order:?}"
-        );
+        let expected = cpu::argsort(keys, order);
+        let mut indices = Vec::new();
+        // (One order each: most of the time of these tests is that of sorts.)
+        if order == Order::Ascending {
+            indices = sorter.argsort(keys, order).unwrap();
+        } else {
+            let take = |block: &[u32]| {
+                assert!(!block.is_empty());
+                indices.extend_from_slice(block);
+                Ok::<_, wgpu_bcfsort::Error>(())
+            };
+            sorter.argsort_to(keys, order, take).unwrap();
+        }
+        assert!(indices == expected, "argsort of {what}, {order:?}");
     }
 }
 
@@ -101,6 +110,21 @@ fn several_gpus_sort_as_one() {
     let mut skewed = keys::<f64>(MANY, 0);
     skewed[..MANY * 9 / 10].fill(1.5);
     check(&sorter, &skewed, "f64, most of them equal");
+}
+
+#[test]
+fn one_gpu_sorts_more_than_it_holds_range_after_range() {
+    let Some(adapter) = adapter() else { return };
+    let sorter = MultiSorter::of_sorter(open(&adapter));
+    check(&sorter, &keys::<u64>(MANY, 100_000), "each 100000 times");
+    let mut taken = 0;
+    let few = keys::<u32>(1000, 0);
+    let ended = sorter.argsort_to(&few, Order::Ascending, |block| {
+        taken += block.len();
+        Err(wgpu_bcfsort::Error::DeviceLost("by this test".to_owned()))
+    });
+    assert!(ended.unwrap_err().to_string().ends_with("by this test"));
+    assert_eq!(taken, 1000);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::arrays::{decode_all, map_in_place, map_parts, same_length};
 use crate::codes::{Codes, Order};
 use crate::cpu::widen;
 use crate::engine::{Engine, can_be_numbered};
-use crate::errors::{Failure, raised};
+use crate::errors::Failure;
 use crate::gpu;
 use crate::keys::Keys;
 use crate::model::Task;
@@ -18,7 +18,7 @@ use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::intern;
 use pyo3::prelude::*;
 use std::ops::Range;
-use wgpu_bcfsort::{Error, MultiSorter, Order as Direction};
+use wgpu_bcfsort::{Error, MultiSorter, Order as Direction, SortKey};
 
 /// Writes the indices that sort words, stably.
 pub(crate) fn argsort<W: Keys>(
@@ -32,35 +32,34 @@ pub(crate) fn argsort<W: Keys>(
     same_length(words.len(), out.len())?;
     let task = Task::new::<W>(Work::Argsort, words.len(), words.len());
     detach_if(array.py(), engine.is_long(words.len()), || {
-        let on_gpus = |gpus: &MultiSorter| Ok(indices(Some(gpus), words, order)?);
-        let indices = match engine.on_gpu(&task, on_gpus)? {
-            Some(indices) => indices,
-            None => on_cpu(words, order)?,
-        };
-        widen(&indices, out);
+        let on_gpus = |gpus: &MultiSorter| Ok(on_gpus(gpus, words, order, out)?);
+        if engine.on_gpu(&task, on_gpus)?.is_none() {
+            widen(&on_cpu(words, order)?, out);
+        }
         Ok(())
     })
 }
 
-fn on_cpu<W: Keys>(words: &[W], order: &Order) -> PyResult<Vec<u32>> {
-    can_be_numbered(words.len())?;
-    indices(None, words, order).map_err(|error| raised(&error.into()))
-}
-
-/// The indices that sort words: on GPUs, or else on the CPU.
-fn indices<W: Keys>(
-    gpus: Option<&MultiSorter>,
+fn on_gpus<W: Keys>(
+    gpus: &MultiSorter,
     words: &[W],
     order: &Order,
-) -> Result<Vec<u32>, Error> {
+    out: &mut [i64],
+) -> Result<(), Error> {
     if !W::ARE_KEYS {
-        let codes = merged(words, order);
-        return match gpus {
-            Some(gpus) => gpus.argsort(&codes, Direction::Ascending),
-            None => Ok(cpu::argsort(&codes, Direction::Ascending)),
-        };
+        return gpu::argsort(gpus, &merged(words, order), Direction::Ascending, out);
     }
-    let mut indices = W::argsort(gpus, words, order)?;
+    W::argsort_on(gpus, words, order, out)?;
+    order_equal(words, order, out);
+    Ok(())
+}
+
+fn on_cpu<W: Keys>(words: &[W], order: &Order) -> PyResult<Vec<u32>> {
+    can_be_numbered(words.len())?;
+    if !W::ARE_KEYS {
+        return Ok(cpu::argsort(&merged(words, order), Direction::Ascending));
+    }
+    let mut indices = W::argsort(words, order);
     order_equal(words, order, &mut indices);
     Ok(indices)
 }
@@ -75,9 +74,9 @@ pub(crate) fn merged<W: Keys>(words: &[W], order: &Order) -> Vec<W> {
 
 /// Corrects indices in the total order: moves those of missing values to the end, and sorts those
 /// of -0 and 0, and of all NaNs, by index, if these are equal values.
-fn order_equal<W: Keys>(words: &[W], order: &Order, indices: &mut [u32]) {
+fn order_equal<W: Keys, I: SortKey>(words: &[W], order: &Order, indices: &mut [I]) {
     let codes = W::codes(*order, false);
-    let word = |&index: &u32| words[index as usize];
+    let word = |&index: &I| words[index.to_bits64() as usize];
     let moved = indices.partition_point(|index| codes.is_moved(word(index)));
     indices.rotate_left(moved);
     let merged = W::codes(*order, true);

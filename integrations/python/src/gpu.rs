@@ -78,6 +78,21 @@ pub(crate) fn sort_rows<C: SortKey>(
     Ok(())
 }
 
+/// Writes the indices that sort keys, stably, as they come from the device.
+pub(crate) fn argsort<T: SortKey>(
+    gpus: &MultiSorter,
+    keys: &[T],
+    order: Order,
+    mut indices: &mut [i64],
+) -> Result<(), Error> {
+    gpus.argsort_to(keys, order, |block| {
+        let (first, rest) = std::mem::take(&mut indices).split_at_mut(block.len());
+        widen(block, first);
+        indices = rest;
+        Ok(())
+    })
+}
+
 /// Writes the indices within each row of `columns` codes that sort it, stably: the first `k`.
 pub(crate) fn argsort_rows<C: SortKey>(
     gpus: &MultiSorter,
@@ -100,7 +115,7 @@ pub(crate) fn argsort_rows<C: SortKey>(
     let part = by.part::<C>(sorter, columns);
     for (codes, indices) in (codes.chunks(part)).zip(indices.chunks_mut(part / columns * k)) {
         match by {
-            ByRows::Each if k == columns => widen(&gpus.argsort(codes, Order::Ascending)?, indices),
+            ByRows::Each if k == columns => argsort(gpus, codes, Order::Ascending, indices)?,
             ByRows::Each => select_indices(gpus, codes, 0..k, indices)?,
             ByRows::All => {
                 let keys = sorter.upload(codes)?;

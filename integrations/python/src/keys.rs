@@ -1,6 +1,7 @@
 //! Sorts words as keys of the type of their values.
 
 use crate::codes::{Kind, Order, Word};
+use crate::gpu;
 use bcfsort_auto::cpu;
 use bytemuck::{cast_slice, cast_slice_mut};
 use wgpu_bcfsort::{Error, MultiSorter, SortKey};
@@ -26,12 +27,16 @@ pub(crate) trait Keys: Word + SortKey {
     /// come after all numbers.
     fn has_any(block: &[Self; BLOCK], bound: Self, order: &Order, is_strict: bool) -> bool;
 
-    /// The indices that sort words: on GPUs, or else on the CPU.
-    fn argsort(
-        gpus: Option<&MultiSorter>,
+    /// Writes the indices that sort words, on GPUs.
+    fn argsort_on(
+        gpus: &MultiSorter,
         words: &[Self],
         order: &Order,
-    ) -> Result<Vec<u32>, Error>;
+        out: &mut [i64],
+    ) -> Result<(), Error>;
+
+    /// The indices that sort words, on the CPU.
+    fn argsort(words: &[Self], order: &Order) -> Vec<u32>;
 }
 
 /// Elements that are compared with a bound at once.
@@ -84,17 +89,20 @@ macro_rules! keys {
                 })
             }
 
-            fn argsort(
-                gpus: Option<&MultiSorter>,
+            fn argsort_on(
+                gpus: &MultiSorter,
                 words: &[Self],
                 order: &Order,
-            ) -> Result<Vec<u32>, Error> {
+                out: &mut [i64],
+            ) -> Result<(), Error> {
                 keys!(order, $word, $signed, $float, T => {
-                    let keys: &[T] = cast_slice(words);
-                    match gpus {
-                        Some(gpus) => gpus.argsort(keys, order.direction()),
-                        None => Ok(cpu::argsort(keys, order.direction())),
-                    }
+                    gpu::argsort::<T>(gpus, cast_slice(words), order.direction(), out)
+                })
+            }
+
+            fn argsort(words: &[Self], order: &Order) -> Vec<u32> {
+                keys!(order, $word, $signed, $float, T => {
+                    cpu::argsort::<T>(cast_slice(words), order.direction())
                 })
             }
         }
