@@ -226,9 +226,9 @@ impl<'a> Transfers<'a> {
         if whole.len() < bytes.len() {
             whole = zeroed(bytes.len())?;
         }
-        let copy = &mut whole[..bytes.len()];
-        self.download_in_blocks((buffer, from), copy).await?;
-        copy_at_once(copy, bytes);
+        let read = &mut whole[..bytes.len()];
+        self.download_in_blocks((buffer, from), read).await?;
+        copy(read, bytes);
         let mut pooled = lock(&self.staging.whole);
         if pooled.len() < whole.len() {
             *pooled = whole;
@@ -249,7 +249,7 @@ impl<'a> Transfers<'a> {
         let mut rest = bytes;
         self.download_blocks((buffer, from), size, &mut |block| {
             let (to, after) = std::mem::take(&mut rest).split_at_mut(block.len());
-            copy_at_once(block, to);
+            copy(block, to);
             rest = after;
             Ok(())
         })
@@ -270,7 +270,7 @@ impl<'a> Transfers<'a> {
             return read_into(self.device, buffer, bytes, self.waiting).await;
         }
         self.read_at_once((buffer, from), bytes.len() as u64, |view| {
-            copy_at_once(view, bytes);
+            copy(view, bytes);
         })
         .await
     }
@@ -415,7 +415,7 @@ pub(crate) async fn read_into(
 ) -> Result<(), Error> {
     let len = bytes.len() as u64;
     read_mapped(device, staging, len, waiting, |view| {
-        copy_at_once(view, bytes);
+        copy(view, bytes);
     })
     .await
 }
@@ -435,11 +435,11 @@ const fn part(bytes: usize) -> usize {
     if bytes <= ALONE { ALONE } else { PART }
 }
 
-/// Copies mapped bytes on all cores.
-fn copy_at_once(view: &[u8], bytes: &mut [u8]) {
-    let part = part(bytes.len());
-    let parts: Vec<_> = (bytes.chunks_mut(part).zip(view.chunks(part)))
-        .map(|(to, from)| Mutex::new((to, from)))
+/// Copies items on all cores.
+pub(crate) fn copy<T: bytemuck::Pod + Send + Sync>(from: &[T], to: &mut [T]) {
+    let part = part(size_of_val(from)) / size_of::<T>();
+    let parts: Vec<_> = (to.chunks_mut(part).zip(from.chunks(part)))
+        .map(Mutex::new)
         .collect();
     let Ok(()) = for_each_at_once(&parts, |part| {
         let (to, from) = &mut *lock(part);

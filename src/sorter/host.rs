@@ -1,13 +1,13 @@
 //! Sorts of slices in host memory.
 
 use super::kept::{Asked, Slice, SliceSort};
-use super::ranges::{Part, Ranges, Rest, copy, gather};
+use super::ranges::{Part, Ranges, Rest, gather};
 use super::{Keys, SortJob, Sorter};
 use crate::error::{BufferRole, Error};
 use crate::gpu::Instant;
 use crate::gpu::faults::call;
 use crate::gpu::profile::{Clock, Detail, Profile};
-use crate::gpu::transfer::{Transfers, blocks, zeroed};
+use crate::gpu::transfer::{Transfers, blocks, copy, zeroed};
 use crate::gpu::waiting::Waiting;
 use crate::host::permute;
 use crate::job::{KeyField, check_bound};

@@ -7,10 +7,10 @@
 
 use super::Sorter;
 use super::host::Ended;
-use super::ranges::{Ranges, Rest, copy, gather};
+use super::ranges::{Ranges, Rest, gather};
 use crate::at_once::lock;
 use crate::error::Error;
-use crate::gpu::transfer::{blocks, zeroed};
+use crate::gpu::transfer::{blocks, copy, zeroed};
 use crate::key::SortKey;
 use crate::options::Options;
 use crate::order::Order;

@@ -184,14 +184,6 @@ impl<'a, T> Rest<'a, T> {
     }
 }
 
-/// Copies a slice on all cores.
-pub(super) fn copy<T: SortKey>(from: &[T], to: &mut [T]) {
-    each_at_once(
-        to.chunks_mut(CHUNK).zip(from.chunks(CHUNK)),
-        |(to, from)| to.copy_from_slice(from),
-    );
-}
-
 /// Writes `from[i]` to each place of `to` whose number in `order` is i, on all cores.
 pub(super) fn gather(from: &[u32], order: &[u32], to: &mut [u32]) {
     each_at_once(
