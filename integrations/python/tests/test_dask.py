@@ -1,5 +1,6 @@
 """Sorts over two worker processes, of which one is killed."""
 
+import gc
 import os
 import pathlib
 import signal
@@ -35,6 +36,13 @@ def client():
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+@pytest.fixture(autouse=True)
+def expressions():
+    """Dask gives equal expressions one object (`SingletonExpr`, dask/_expr.py). It raises KeyError
+    if that of an earlier test is collected as garbage between its two lookups."""
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
