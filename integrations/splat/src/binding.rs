@@ -1,71 +1,79 @@
 //! Slices of the program's buffers, checked and bound.
 
+use crate::descriptor::{Positions, SplatSorterDescriptor};
 use crate::error::{Error, SplatBuffer};
+use crate::plan::{Allowed, Frame, Layout, Plan};
+use wgpu_bcfsort::internals::job::{Bound, Span};
 use wgpu_bcfsort::wgpu::{self, BufferUsages};
 
-/// Bytes of a matrix.
-const MATRIX: u64 = 64;
-
-/// A slice as it is bound: from where the device can bind it, with the words before the slice.
-pub(crate) struct Words<'a> {
-    pub(crate) binding: wgpu::BindingResource<'a>,
-    pub(crate) first: u32,
+/// The buffers of a descriptor: the matrix, and the coordinates unless there is no splat.
+pub(crate) struct Bindings<'a> {
+    pub(crate) camera: wgpu::BindingResource<'a>,
+    pub(crate) coordinates: Option<[wgpu::BindingResource<'a>; 3]>,
 }
 
-/// Binds the first `needed` bytes of a slice.
-pub(crate) fn words<'a>(
-    slice: wgpu::BufferSlice<'a>,
-    buffer: SplatBuffer,
-    needed: u64,
+/// Checks a descriptor, and binds its buffers.
+pub(crate) fn bind<'a>(
+    descriptor: &SplatSorterDescriptor<'a>,
     limits: &wgpu::Limits,
-) -> Result<Words<'a>, Error> {
-    check(slice, buffer, (needed, 4), BufferUsages::STORAGE)?;
-    let before = slice.offset() % u64::from(limits.min_storage_buffer_offset_alignment);
-    let bytes = before + needed;
-    // (The kernel's indices of words have 32 bits.)
-    let limit = limits
-        .max_storage_buffer_binding_size
-        .min(u64::from(u32::MAX) * 4);
-    if bytes > limit {
-        return Err(Error::BindingTooLarge {
-            buffer,
-            needed: bytes,
-            limit,
-        });
-    }
-    let binding = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-        buffer: slice.buffer(),
-        offset: slice.offset() - before,
-        size: wgpu::BufferSize::new(bytes),
-    });
-    Ok(Words {
-        binding,
-        first: (before / 4) as u32,
-    })
+) -> Result<(Plan, Bindings<'a>), Error> {
+    let camera = descriptor.camera;
+    let matrix = span(camera, SplatBuffer::Camera, BufferUsages::UNIFORM)?;
+    let read = |slice, buffer| span(slice, buffer, BufferUsages::STORAGE);
+    let (slices, positions) = match descriptor.positions {
+        Positions::Arrays(slices) => {
+            let [x, y, z] = slices;
+            let spans = [
+                read(x, SplatBuffer::X)?,
+                read(y, SplatBuffer::Y)?,
+                read(z, SplatBuffer::Z)?,
+            ];
+            (slices, Layout::Arrays(spans))
+        }
+        Positions::Strided {
+            rows,
+            stride,
+            offset,
+        } => {
+            let layout = Layout::Strided {
+                rows: read(rows, SplatBuffer::Positions)?,
+                stride,
+                offset,
+            };
+            ([rows; 3], layout)
+        }
+    };
+    let frame = Frame {
+        positions,
+        len: descriptor.len,
+        camera: matrix,
+        depth: descriptor.depth,
+        key: descriptor.key,
+        order: descriptor.order,
+        margin: descriptor.margin,
+        vertices: descriptor.vertices,
+    };
+    let plan = frame.plan(&Allowed {
+        storage_alignment: limits.min_storage_buffer_offset_alignment,
+        uniform_alignment: limits.min_uniform_buffer_offset_alignment,
+        binding_size: limits.max_storage_buffer_binding_size,
+        workgroups: limits.max_compute_workgroups_per_dimension,
+    })?;
+    let bindings = Bindings {
+        camera: resource(camera, plan.camera),
+        coordinates: plan
+            .coordinates
+            .map(|bounds| [0, 1, 2].map(|axis| resource(slices[axis], bounds[axis]))),
+    };
+    Ok((plan, bindings))
 }
 
-/// Binds the matrix.
-pub(crate) fn camera<'a>(
-    slice: wgpu::BufferSlice<'a>,
-    limits: &wgpu::Limits,
-) -> Result<wgpu::BindingResource<'a>, Error> {
-    let multiple_of = u64::from(limits.min_uniform_buffer_offset_alignment);
-    let needed = (MATRIX, multiple_of);
-    check(slice, SplatBuffer::Camera, needed, BufferUsages::UNIFORM)?;
-    Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-        buffer: slice.buffer(),
-        offset: slice.offset(),
-        size: wgpu::BufferSize::new(MATRIX),
-    }))
-}
-
-/// Checks the usage, the offset and the size of a slice.
-fn check(
+/// The bytes of a slice, whose buffer must have a usage.
+fn span(
     slice: wgpu::BufferSlice<'_>,
     buffer: SplatBuffer,
-    (needed, multiple_of): (u64, u64),
     usage: BufferUsages,
-) -> Result<(), Error> {
+) -> Result<Span, Error> {
     let actual = slice.buffer().usage();
     if !actual.contains(usage) {
         return Err(Error::BufferUsage {
@@ -74,20 +82,17 @@ fn check(
             actual,
         });
     }
-    let offset = slice.offset();
-    if !offset.is_multiple_of(multiple_of) {
-        return Err(Error::Offset {
-            buffer,
-            offset,
-            multiple_of,
-        });
-    }
-    if slice.size() < needed {
-        return Err(Error::BufferTooSmall {
-            buffer,
-            needed,
-            actual: slice.size(),
-        });
-    }
-    Ok(())
+    Ok(Span::new(
+        slice.offset(),
+        slice.size(),
+        slice.buffer().size(),
+    ))
+}
+
+fn resource(slice: wgpu::BufferSlice<'_>, bound: Bound) -> wgpu::BindingResource<'_> {
+    wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+        buffer: slice.buffer(),
+        offset: bound.offset,
+        size: wgpu::BufferSize::new(bound.size),
+    })
 }

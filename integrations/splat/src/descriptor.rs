@@ -1,10 +1,14 @@
 //! What is to be drawn, and in which order.
 
+#[cfg(feature = "gpu")]
+use crate::plan::Frame;
+#[cfg(feature = "gpu")]
 use wgpu_bcfsort::{Scratch, wgpu};
 
 /// Where the positions of splats are: three `f32` each, in buffers with the usage `STORAGE`.
 ///
 /// A slice begins at a multiple of 4 bytes. Positions are only read.
+#[cfg(feature = "gpu")]
 #[derive(Clone, Copy, Debug)]
 pub enum Positions<'a> {
     /// Structure of arrays: slices with all x, all y and all z. They may be of one buffer.
@@ -70,6 +74,7 @@ pub enum DrawOrder {
 
 /// Describes a [`SplatSorter`](crate::SplatSorter). [`new`](Self::new) has the defaults of what few
 /// programs change.
+#[cfg(feature = "gpu")]
 #[derive(Clone, Debug)]
 pub struct SplatSorterDescriptor<'a> {
     /// Where the splats are.
@@ -100,6 +105,7 @@ pub struct SplatSorterDescriptor<'a> {
     pub scratch: Option<&'a Scratch>,
 }
 
+#[cfg(feature = "gpu")]
 impl<'a> SplatSorterDescriptor<'a> {
     /// Describes a sorter with the defaults.
     #[must_use]
@@ -111,8 +117,8 @@ impl<'a> SplatSorterDescriptor<'a> {
             depth: Depth::default(),
             key: DepthKey::default(),
             order: DrawOrder::default(),
-            margin: 0.3,
-            vertices: 4,
+            margin: Frame::MARGIN,
+            vertices: Frame::VERTICES,
             scratch: None,
         }
     }

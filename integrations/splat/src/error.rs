@@ -1,6 +1,7 @@
 //! The errors, with the numbers that explain them.
 
 use std::fmt;
+#[cfg(feature = "gpu")]
 use wgpu_bcfsort::wgpu;
 
 /// Which of the program's buffers an [`Error`] is about.
@@ -69,6 +70,7 @@ pub enum Error {
         limit: u64,
     },
     /// A buffer lacks a usage.
+    #[cfg(feature = "gpu")]
     #[non_exhaustive]
     #[error(
         "the {buffer} buffer has the usages {actual:?}, but also needs {needed:?}: add it where \

@@ -1,10 +1,8 @@
 //! The kernels, and objects of wgpu.
 
 use crate::error::Error;
+use crate::plan::{Kernel, WGSL};
 use wgpu_bcfsort::wgpu;
-
-/// The kernels that cull, write keys and count.
-pub(crate) const WGSL: &str = include_str!("keys.wgsl");
 
 /// A kernel with its bindings.
 pub(crate) struct Dispatch {
@@ -14,14 +12,15 @@ pub(crate) struct Dispatch {
 }
 
 impl Dispatch {
-    /// Compiles a kernel, and binds its buffers, by their numbers.
+    /// Compiles a kernel, and binds its buffers, by the names of its variables.
     pub(crate) fn new(
         device: &wgpu::Device,
         module: &wgpu::ShaderModule,
-        entry: &str,
-        bindings: &[(u32, wgpu::BindingResource<'_>)],
+        kernel: Kernel,
+        bindings: &[(&str, wgpu::BindingResource<'_>)],
         workgroups: [u32; 2],
     ) -> Result<Self, Error> {
+        let Kernel { entry, variables } = kernel;
         let label = format!("bcfsort.splat.{entry}");
         let pipeline = scoped(device, 0, || {
             device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
@@ -33,11 +32,14 @@ impl Dispatch {
                 cache: None,
             })
         })?;
-        let entries: Vec<_> = bindings
+        let entries: Vec<_> = variables
             .iter()
-            .map(|(binding, resource)| wgpu::BindGroupEntry {
-                binding: *binding,
-                resource: resource.clone(),
+            .filter_map(|variable| {
+                let (_, resource) = bindings.iter().find(|(name, _)| *name == variable.name)?;
+                Some(wgpu::BindGroupEntry {
+                    binding: variable.binding,
+                    resource: resource.clone(),
+                })
             })
             .collect();
         let bindings = scoped(device, 0, || {

@@ -47,7 +47,7 @@ struct Draw {
     first_instance: u32,
 }
 
-@group(0) @binding(0) var<storage, read> parameters: Parameters;
+@group(0) @binding(0) var<uniform> parameters: Parameters;
 // From the splats' space to clip space.
 @group(0) @binding(1) var<uniform> view_projection: mat4x4<f32>;
 // The coordinates, as bits of floats. Where they are in rows, it is one buffer three times.

@@ -8,20 +8,29 @@
 //!
 //! `examples/frames.rs` is a whole program.
 
+#[cfg(feature = "gpu")]
 mod binding;
 mod descriptor;
 mod error;
+#[doc(hidden)]
+pub mod internals;
+#[cfg(feature = "gpu")]
 mod kernels;
 mod parameters;
+mod plan;
+#[cfg(feature = "gpu")]
 mod sorter;
 
-pub use descriptor::{Depth, DepthKey, DrawOrder, Positions, SplatSorterDescriptor};
+pub use descriptor::{Depth, DepthKey, DrawOrder};
+#[cfg(feature = "gpu")]
+pub use descriptor::{Positions, SplatSorterDescriptor};
 pub use error::{Error, SplatBuffer};
+#[cfg(feature = "gpu")]
 pub use sorter::SplatSorter;
 /// The library whose [`Sorter`](wgpu_bcfsort::Sorter) and `wgpu` are arguments here.
 pub use wgpu_bcfsort;
 
 /// The example of README.md, as a test.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,10 +1,11 @@
 //! The sorter: checks the descriptor, makes all GPU objects, records frames.
 
-use crate::binding::camera;
+use crate::binding::bind;
 use crate::descriptor::{DepthKey, SplatSorterDescriptor};
 use crate::error::Error;
 use crate::kernels::{Dispatch, module, scoped};
-use crate::parameters::Parameters;
+use crate::plan::{BEGIN, WRITE_KEYS};
+use wgpu_bcfsort::wgpu::util::DeviceExt;
 use wgpu_bcfsort::wgpu::{self, BufferUsages};
 use wgpu_bcfsort::{KeyType, Keys, PreparedSort, SortJob, Sorter};
 
@@ -132,8 +133,7 @@ impl SplatSorter {
         let device = sorter.device();
         let limits = device.limits();
         let len = descriptor.len;
-        let camera = camera(descriptor.camera, &limits)?;
-        let (parameters, coordinates) = Parameters::new(descriptor, &limits)?;
+        let (plan, bound) = bind(descriptor, &limits)?;
 
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         let buffer = |label, words: u32, usage| {
@@ -173,31 +173,34 @@ impl SplatSorter {
         let sort = job.prepare(sorter)?;
         let scratch = job.scratch_size(sorter)?;
 
-        let words = sorter.upload(&parameters.words())?;
+        let parameters: Vec<u8> = plan
+            .parameters
+            .into_iter()
+            .flat_map(u32::to_ne_bytes)
+            .collect();
+        let parameters = scoped(device, parameters.len() as u64, || {
+            device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                label: Some("bcfsort.splat.parameters"),
+                contents: &parameters,
+                usage: BufferUsages::UNIFORM,
+            })
+        })?;
         let module = module(device)?;
-        let [words, number, draw] =
-            [&words, &count, &indirect].map(wgpu::Buffer::as_entire_binding);
-        let draws = [(0, words), (6, number), (7, draw)];
-        let begin = Dispatch::new(device, &module, "begin", &draws, [1, 1])?;
-        let write_keys = match coordinates {
+        let whole = wgpu::Buffer::as_entire_binding;
+        let mut bindings = vec![
+            ("parameters", whole(&parameters)),
+            ("view_projection", bound.camera),
+            ("keys", whole(&keys)),
+            ("count", whole(&count)),
+            ("draw", whole(&indirect)),
+        ];
+        let begin = Dispatch::new(device, &module, BEGIN, &bindings, [1, 1])?;
+        let write_keys = match bound.coordinates {
             None => None,
             Some([x, y, z]) => {
-                let mut bindings = draws.to_vec();
-                bindings.extend([
-                    (1, camera),
-                    (2, x),
-                    (3, y),
-                    (4, z),
-                    (5, keys.as_entire_binding()),
-                ]);
-                let grid = parameters.grid();
-                Some(Dispatch::new(
-                    device,
-                    &module,
-                    "write_keys",
-                    &bindings,
-                    grid,
-                )?)
+                bindings.extend([("x", x), ("y", y), ("z", z)]);
+                let dispatch = Dispatch::new(device, &module, WRITE_KEYS, &bindings, plan.grid)?;
+                Some(dispatch)
             }
         };
         let own = [&keys, &order, &count, &indirect].map(wgpu::Buffer::size);

@@ -1,8 +1,9 @@
 //! The kernels and their parameters: what compilers of other platforms say, and what is accessed.
 
 use super::*;
-use crate::kernels::WGSL;
+use crate::plan::{BEGIN, WGSL, WRITE_KEYS};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use wgpu_bcfsort::internals::shader::Access;
 use wgsl_lockstep::{Buffers, Config, Shader, Space};
 
 /// The module, validated without any capability: only what every WebGPU has.
@@ -16,14 +17,12 @@ fn validated() -> (naga::Module, ModuleInfo) {
 #[test]
 fn the_kernels_are_core_wgsl_within_the_least_limits() {
     let (module, _) = validated();
-    let least = wgpu::Limits::downlevel_defaults();
     let storage = module
         .global_variables
         .iter()
         .filter(|(_, variable)| matches!(variable.space, naga::AddressSpace::Storage { .. }));
-    assert_eq!(storage.count(), 7);
-    let default = wgpu::Limits::default();
-    assert!(7 <= default.max_storage_buffers_per_shader_stage);
+    // (WebGPU allows 8.)
+    assert_eq!(storage.count(), 6);
     let entries: Vec<_> = module
         .entry_points
         .iter()
@@ -32,10 +31,45 @@ fn the_kernels_are_core_wgsl_within_the_least_limits() {
     assert_eq!(entries, ["begin", "write_keys"]);
     for entry in &module.entry_points {
         let lanes: u32 = entry.workgroup_size.iter().product();
-        assert!(lanes <= least.max_compute_invocations_per_workgroup.min(256));
+        assert!(lanes <= 256);
     }
     for text in ["enable ", "subgroup", "requires "] {
         assert!(!WGSL.contains(text), "{text}");
+    }
+}
+
+/// The plan's kernels bind what the text declares and their entry points use.
+#[test]
+fn the_variables_of_the_plan_are_those_of_the_kernels() {
+    let (module, info) = validated();
+    for (number, kernel) in [BEGIN, WRITE_KEYS].iter().enumerate() {
+        assert_eq!(module.entry_points[number].name, kernel.entry);
+        let uses = info.get_entry_point(number);
+        let mut variables = kernel.variables.iter();
+        for (handle, variable) in module.global_variables.iter() {
+            let Some(binding) = &variable.binding else {
+                continue;
+            };
+            if uses[handle].is_empty() {
+                continue;
+            }
+            let planned = variables.next().unwrap();
+            let name = variable.name.as_deref();
+            assert_eq!(
+                (Some(planned.name), planned.binding),
+                (name, binding.binding)
+            );
+            let stored = naga::StorageAccess::STORE;
+            let access = match variable.space {
+                naga::AddressSpace::Uniform => Access::Uniform,
+                naga::AddressSpace::Storage { access } if access.contains(stored) => {
+                    Access::ReadWrite
+                }
+                _ => Access::Read,
+            };
+            assert_eq!(planned.access, access, "{}", planned.name);
+        }
+        assert!(variables.next().is_none());
     }
 }
 
