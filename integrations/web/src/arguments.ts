@@ -81,13 +81,19 @@ export function whole(least = 0, most = U32, step = 1): Check {
   };
 }
 
-export function oneOf(names: readonly string[]): Check {
+export function oneOf(names: readonly unknown[]): Check {
   return (value, name) => {
-    if (!names.includes(value as string)) {
+    if (!names.includes(value)) {
       must(`one of ${names.join(', ')}`, value, name);
     }
   };
 }
+
+const isNumber: Check = (value, name) => {
+  if (!Number.isFinite(value)) {
+    must('a finite number', value, name);
+  }
+};
 
 /** A check that a part may also be left out. */
 export function optional(check: Check): Check {
@@ -130,28 +136,32 @@ export function object(parts: Record<string, Check>, prefix?: string): Check {
   };
 }
 
-const isBuffer: Check = (value, name) => {
-  if (!has(value, 'mapAsync', 'destroy')) {
-    const more = ArrayBuffer.isView(value)
-      ? ': sort and argsort take arrays, and prepare takes buffers of the GPU'
-      : '';
-    must('a GPUBuffer, or a range { buffer, offset, size } of one', value, name, more);
-  }
-  if ((Number((value as unknown as GPUBuffer).usage) & GPUBufferUsage.STORAGE) === 0) {
-    refuse(`${name} is a GPUBuffer without the usage STORAGE, which sorts need`, 'BufferUsage');
-  }
-};
+/** A buffer with this usage, or a range of one. */
+function rangeFor(usage: 'STORAGE' | 'UNIFORM', needed: string): Check {
+  const isBuffer: Check = (value, name) => {
+    if (!has(value, 'mapAsync', 'destroy')) {
+      const more = ArrayBuffer.isView(value)
+        ? ': sort and argsort take arrays, and prepare takes buffers of the GPU'
+        : '';
+      must('a GPUBuffer, or a range { buffer, offset, size } of one', value, name, more);
+    }
+    const { usage: usages } = value as unknown as GPUBuffer;
+    if ((Number(usages) & GPUBufferUsage[usage]) === 0) {
+      refuse(`${name} is a GPUBuffer without the usage ${usage}, ${needed}`, 'BufferUsage');
+    }
+  };
+  const isRangeObject = object({
+    buffer: isBuffer,
+    offset: optional(whole(0, Infinity)),
+    size: optional(whole(0, Infinity)),
+  });
+  return (value, name) => {
+    const isPlain = isObject(value) && 'buffer' in value && !ArrayBuffer.isView(value);
+    (isPlain ? isRangeObject : isBuffer)(value, name);
+  };
+}
 
-const isRangeObject = object({
-  buffer: isBuffer,
-  offset: optional(whole(0, Infinity)),
-  size: optional(whole(0, Infinity)),
-});
-
-const isRange: Check = (value, name) => {
-  const isPlain = isObject(value) && 'buffer' in value && !ArrayBuffer.isView(value);
-  (isPlain ? isRangeObject : isBuffer)(value, name);
-};
+const isRange = rangeFor('STORAGE', 'which sorts need');
 
 const isPayload = array(object({
   rows: isRange,
@@ -261,6 +271,36 @@ export const isMergeJob = object({
   scratch: optional(isScratch),
 }, '');
 
+const isArrays = array(isRange, 3);
+
+const isStrided = object({ rows: isRange, stride: whole(), offset: optional(whole()) });
+
+const isPositions: Check = (value, name) => {
+  if (!Array.isArray(value) && (!isObject(value) || classOf(value) !== 'Object')) {
+    must('the buffers [x, y, z], or an object { rows, stride, offset }', value, name);
+  }
+  (Array.isArray(value) ? isArrays : isStrided)(value, name);
+};
+
+const isBits = oneOf([16, 32]);
+
+const isKey32 = object({ bits: isBits });
+
+const isKey16 = object({ bits: isBits, nearest: isNumber, farthest: isNumber });
+
+export const isSplats = object({
+  positions: isPositions,
+  length: whole(),
+  camera: rangeFor('UNIFORM', 'which a matrix needs'),
+  depth: optional(oneOf(['w', 'z', 'reversed-z'])),
+  key: optional((value, name) =>
+    (isObject(value) && value['bits'] === 16 ? isKey16 : isKey32)(value, name)),
+  order: optional(oneOf(['far-to-near', 'near-to-far'])),
+  margin: optional(isNumber),
+  vertices: optional(whole()),
+  scratch: optional(isScratch),
+}, '');
+
 const isOptions = (parts: Record<string, Check>): Check => {
   const check = object(parts, '');
   return (value, name) => {
@@ -306,6 +346,16 @@ export const isDevice: Check = (value, name) => {
         ? ': await its requestDevice()'
         : '';
     must('a GPUDevice', value, name, more);
+  }
+};
+
+/** A sorter, which is not checked by its class: this module is below it. */
+export const isSorter: Check = (value, name) => {
+  if (!has(value, 'prepare', 'prepareOwning')) {
+    const more = has(value, 'then')
+      ? ': await it'
+      : has(value, 'createBuffer') ? ': make one of the device, by Sorter.create(device)' : '';
+    must('a Sorter', value, name, more);
   }
 };
 

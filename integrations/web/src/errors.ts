@@ -36,7 +36,7 @@ export class TooLargeError extends SortError {}
 /**
  * An argument is not valid, and the message says which one: `InvalidArgument`, `InvalidOption`,
  * `LengthsDiffer`, `Comparator`, `Predicate`, `BufferTooSmall`, `BufferUsage`, `SameBuffer`,
- * `Offset`, `NotInOrder`, `NoCells`, `NoBits`.
+ * `Offset`, `NotInOrder`, `NoCells`, `NoBits`, `Stride`, `Margin`, `DepthRange`.
  */
 export class InvalidArgumentError extends SortError {}
 

@@ -35,9 +35,13 @@ interface Step {
   parameters: number;
 }
 
+/** The uniform with a step's parameters. Any other is a buffer of the user. */
+const PARAMETERS = 'params';
+
 interface Kernel {
   label: string;
   wgsl: string;
+  entryPoint?: string;
   bindings: { binding: number; name: string; type: GPUBufferBindingType }[];
 }
 
@@ -132,11 +136,12 @@ export class Executor {
     for (const [role, buffer] of buffers) {
       try {
         await this.scoped(() => {
+          const isStorage = (buffer.usage & GPUBufferUsage.STORAGE) !== 0;
           const layout = this.device.createBindGroupLayout({
             entries: [{
               binding: 0,
               visibility: GPUShaderStage.COMPUTE,
-              buffer: { type: 'read-only-storage' },
+              buffer: { type: isStorage ? 'read-only-storage' : 'uniform' },
             }],
           });
           const resource = { buffer, size: 4 };
@@ -254,20 +259,21 @@ export class Executor {
   }
 
   async #compileKernel(kernel: Kernel): Promise<Compiled> {
-    const { label } = kernel;
+    const { label, entryPoint } = kernel;
     const { device } = this;
     const [layout, descriptor] = await this.scoped(() => {
       const layout = device.createBindGroupLayout({
         label,
-        entries: kernel.bindings.map(({ binding, type }) => ({
+        entries: kernel.bindings.map(({ binding, name, type }) => ({
           binding,
           visibility: GPUShaderStage.COMPUTE,
-          buffer: { type, hasDynamicOffset: type === 'uniform' },
+          buffer: { type, hasDynamicOffset: name === PARAMETERS },
         })),
       });
       const module = device.createShaderModule({ label, code: kernel.wgsl });
       const pipelineLayout = device.createPipelineLayout({ label, bindGroupLayouts: [layout] });
-      return [layout, { label, layout: pipelineLayout, compute: { module } }] as const;
+      const compute = { module, ...(entryPoint !== undefined && { entryPoint }) };
+      return [layout, { label, layout: pipelineLayout, compute }] as const;
     });
     try {
       const pipeline = await device.createComputePipelineAsync(descriptor);

@@ -16,3 +16,7 @@ export { Scratch } from './scratch.js';
 export {
   PreparedSort, Sorter, requestDevice, type OrderOptions, type SorterOptions,
 } from './sorter.js';
+export {
+  SplatSorter,
+  type Depth, type DepthKey, type DrawOrder, type Positions, type SplatSorterDescriptor,
+} from './splats.js';

@@ -291,7 +291,7 @@ export interface Description {
 }
 
 /** The buffers of a job. */
-class Buffers {
+export class Buffers {
   readonly #buffers = new Map<string, GPUBuffer>();
   readonly #names = new Map<string, string>();
   readonly #numbers = new Map<GPUBuffer, number>();

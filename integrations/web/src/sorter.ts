@@ -34,6 +34,13 @@ export interface SorterOptions {
   keysPerDispatch?: number;
 }
 
+/** The buffers that a job has of its own, by their names in plans. */
+interface Own {
+  /** Of all of them. */
+  bytes: number;
+  make: () => Record<string, GPUBuffer>;
+}
+
 /** The direction of a sort. */
 export interface OrderOptions {
   /** From the greatest key to the smallest. */
@@ -228,22 +235,52 @@ export class Sorter {
     return this.#prepare(describeSort(job), job.scratch, (text) => this.#planner.plan(text));
   }
 
+  /**
+   * Makes what is planned ready to be recorded, with buffers of its own, which are destroyed when
+   * it is disposed of. They are made when the plan is there, which checks their sizes.
+   *
+   * @internal
+   */
+  async prepareOwning(
+    description: Description,
+    scratch: Scratch | undefined,
+    plan: (planner: Planner, text: string) => NativePlan,
+    own: Own,
+  ): Promise<PreparedSort> {
+    this.#check();
+    return this.#executor.attempt(() =>
+      this.#prepare(description, scratch, (text) => plan(this.#planner, text), own));
+  }
+
   async #prepare(
     { text, buffers, names }: Description,
     scratch: Scratch | undefined,
     plan: (text: string) => NativePlan,
+    own?: Own,
   ): Promise<PreparedSort> {
     this.#check();
     const native = planned(() => plan(text));
+    let made: Record<string, GPUBuffer> = {};
+    const free = () => Object.values(made).forEach((buffer) => buffer.destroy());
     try {
-      const prepared = await this.#executor.prepare(native, buffers, names, scratch);
+      if (own) {
+        await this.#executor.scoped(() => (made = own.make()), own.bytes);
+      }
+      const all = new Map([...buffers, ...Object.entries(made)]);
+      const prepared = await this.#executor.prepare(native, all, names, scratch);
       if (this.#isDisposed) {
         prepared.dispose();
         this.#check();
       }
-      const sort = new PreparedSort(this.device, prepared, () => this.#sorts.delete(sort));
+      const sort = new PreparedSort(this.device, prepared, () => {
+        this.#sorts.delete(sort);
+        free();
+      });
       this.#sorts.add(sort);
       return sort;
+    } catch (error) {
+      free();
+      throw error;
     } finally {
       native.free();
     }

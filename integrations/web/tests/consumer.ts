@@ -1,8 +1,9 @@
 /** A program in TypeScript that uses the package: it must compile, but where an error is expected. */
 
 import {
-  Sorter, requestDevice,
-  type CompactJob, type KeyType, type MergeJob, type ScanJob, type SortJob, type TopKJob,
+  Sorter, SplatSorter, requestDevice,
+  type CompactJob, type DepthKey, type KeyType, type MergeJob, type ScanJob, type SortJob,
+  type SplatSorterDescriptor, type TopKJob,
 } from 'wgpu-bcfsort';
 import type {} from 'wgpu-bcfsort/constants';
 
@@ -76,3 +77,21 @@ await sorter.sort(array, { desc: true });
 await sorter.sort(array, (a: number, b: number) => b - a);
 // @ts-expect-error: no typed array
 await sorter.sort([2, 1]);
+
+const camera = device.createBuffer({ size: 64, usage: GPUBufferUsage.UNIFORM });
+const key: DepthKey = { bits: 16, nearest: 0.1, farthest: 100 };
+export const scenes: SplatSorterDescriptor[] = [
+  { positions: { rows: keys, stride: 12 }, length: 5, camera, key, order: 'near-to-far' },
+  { positions: [keys, keys, { buffer: keys, offset: 32 }], length: 4, camera, depth: 'reversed-z' },
+  // @ts-expect-error: two of three coordinates
+  { positions: [keys, keys], length: 4, camera },
+  // @ts-expect-error: a range for all depths
+  { positions: { rows: keys, stride: 12 }, length: 5, camera, key: { bits: 32, nearest: 1 } },
+  // @ts-expect-error: no such depth
+  { positions: { rows: keys, stride: 12 }, length: 5, camera, depth: 'y' },
+];
+const splats = await SplatSorter.create(sorter, scenes[0]!);
+splats.record(device.createCommandEncoder());
+export const buffers: GPUBuffer[] = [splats.order, splats.count, splats.indirect];
+// @ts-expect-error: made by create
+export const none = new SplatSorter();

@@ -33,13 +33,16 @@ declare const busyCount: GPUBuffer;
 declare const busyCells: GPUBuffer;
 declare const candidates: GPUBuffer;
 declare const best: GPUBuffer;
+declare const particles: GPUBuffer;
+declare const viewProjection: GPUBuffer;
+declare const pass: GPURenderPassEncoder;
 declare const countPairs: (encoder: GPUCommandEncoder) => void;
 `;
 
 test('programs in TypeScript compile, the examples of the README among them', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
   const examples = [...readme.matchAll(/^```[jt]s\n(.*?)^```/gms)].map(([, text]) => text);
-  assert.equal(examples.length, 5);
+  assert.equal(examples.length, 6);
   await mkdir(MADE, { recursive: true });
   const [bundlers, ...others] = examples;
   await writeFile(new URL('bundlers.ts', MADE), bundlers);

@@ -44,7 +44,7 @@ inPages('frames leave no memory behind', async (page) => {
 test('what a page downloads is within its budget', async () => {
   const files = [
     'index.js', 'arguments.js', 'errors.js', 'executor.js', 'jobs.js', 'keys.js', 'scratch.js',
-    'sorter.js', 'planner/planner.js', 'planner/planner_bg.wasm',
+    'sorter.js', 'splats.js', 'planner/planner.js', 'planner/planner_bg.wasm',
   ];
   const read = files.map((file) => readFile(new URL(`../dist/${file}`, import.meta.url)));
   const sizes = (await Promise.all(read)).map((bytes) => gzipSync(bytes, { level: 9 }).length);

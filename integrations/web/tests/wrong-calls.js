@@ -54,7 +54,7 @@ const isArray = (value) => Object.prototype.toString.call(value) === '[object Ui
  * The arguments and parts of arguments: what a message calls it, a call with a value in its place,
  * and which values are right there.
  */
-function places({ Sorter, requestDevice }, sorter, buffers, sort) {
+function places({ Sorter, SplatSorter, requestDevice }, sorter, buffers, sort) {
   const { device } = sorter;
   const keys = () => Uint32Array.of(3, 1, 2);
   const good = { keys: buffers.keys, type: 'u32', length: 3 };
@@ -232,6 +232,7 @@ function places({ Sorter, requestDevice }, sorter, buffers, sort) {
   place('output.keys', (keys) => merge({ output: { keys } }));
   place('output.values', (values) => merge({ output: { keys: buffers.rows, values } }), unset);
   place('keys', (value) => sorter.unique(value), isArray);
+  splatPlaces(SplatSorter, sorter, buffers, place);
   part('scratch', (scratch) => ({ scratch }), unset);
   part('"desc"', (desc) => ({ desc }));
   part('has no part "constructor"', (value) => ({ constructor: value }));
@@ -244,6 +245,43 @@ function places({ Sorter, requestDevice }, sorter, buffers, sort) {
   place('chunk', async (value) => sort.recordChunk(encoder(), value), (value) => value === 0);
   place('pass', async (value) => sort.recordInPass(value));
   return all;
+}
+
+/** Those of a sorter of splats, of three. */
+function splatPlaces(SplatSorter, sorter, buffers, place) {
+  const { device } = sorter;
+  const camera = device.createBuffer({ size: 64, usage: GPUBufferUsage.UNIFORM });
+  const positions = { rows: buffers.keys, stride: 12 };
+  const create = async (parts) =>
+    (await SplatSorter.create(sorter, { positions, length: 3, camera, ...parts })).dispose();
+  place('sorter', (value) => SplatSorter.create(value, { positions, length: 3, camera }));
+  place('descriptor', (value) => SplatSorter.create(sorter, value),
+    (value) => value !== undefined && isEmpty(value));
+  place('positions', (value) => create({ positions: value }));
+  place('positions[1]', (value) =>
+    create({ positions: [buffers.keys, value, buffers.keys] }));
+  const part = (name, isRight) => place(`positions.${name}`,
+    (value) => create({ positions: { ...positions, [name]: value } }), isRight);
+  part('rows');
+  part('stride');
+  part('offset', (value) => unset(value) || value === 0);
+  place('"begin"', (begin) => create({ positions: { ...positions, begin } }));
+  place('camera', (value) => create({ camera: value }));
+  place('length', (length) => create({ length }), (value) => value === 0 || value === 1);
+  for (const name of ['depth', 'order', 'scratch']) {
+    place(name, (value) => create({ [name]: value }), unset);
+  }
+  place('key', (key) => create({ key }), unset);
+  place('key.bits', (value) => create({ key: { bits: value } }));
+  place('key.nearest', (nearest) => create({ key: { bits: 16, nearest, farthest: 9 } }),
+    (value) => Number.isFinite(value) && value >= 0 && value < 9);
+  place('key.farthest', (farthest) => create({ key: { bits: 16, nearest: 0, farthest } }),
+    (value) => Number.isFinite(value) && value > 0);
+  place('margin', (margin) => create({ margin }),
+    (value) => unset(value) || Number.isFinite(value) && value >= 0);
+  place('vertices', (vertices) => create({ vertices }),
+    (value) => unset(value) || isWhole32(value));
+  place('"desc"', (desc) => create({ desc }));
 }
 
 /** Makes all calls, and returns how many were wrong, and what was not as it must be. */

@@ -1,5 +1,6 @@
 //! What the executor gets.
 
+use bcfsort_splat::internals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use wgpu_bcfsort::internals::device::NEEDED_LIMITS;
@@ -15,55 +16,79 @@ struct Failure<'a> {
     message: String,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Plan {
+pub(crate) struct Plan {
     /// The user's buffers: what is bound of each.
-    bindings: BTreeMap<String, Binding>,
+    pub(crate) bindings: BTreeMap<String, Binding>,
     /// Bytes of each scratch buffer.
     buffers: BTreeMap<String, u64>,
     scratch_bytes: u64,
     /// What names the texts of kernels, once each.
-    kernels: Vec<String>,
-    steps: Vec<Step>,
+    pub(crate) kernels: Vec<String>,
+    pub(crate) steps: Vec<Step>,
     /// The first step of each submission, and the number of all.
-    submissions: Vec<usize>,
+    pub(crate) submissions: Vec<usize>,
 }
 
-#[derive(Serialize)]
-struct Binding {
+impl Plan {
+    pub(crate) fn json(&self) -> String {
+        text(self)
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Binding {
     offset: u64,
     size: u64,
 }
 
-#[derive(Serialize)]
+impl From<Bound> for Binding {
+    fn from(Bound { offset, size }: Bound) -> Self {
+        Self { offset, size }
+    }
+}
+
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Step {
+pub(crate) struct Step {
     /// The number of its kernel.
-    kernel: usize,
-    workgroups: [u32; 2],
+    pub(crate) kernel: usize,
+    pub(crate) workgroups: [u32; 2],
     /// The buffers of the kernel's bindings, by name.
-    bindings: BTreeMap<&'static str, String>,
+    pub(crate) bindings: BTreeMap<&'static str, String>,
     /// Whether its parameters are those of an indirect count.
-    is_counted: bool,
+    pub(crate) is_counted: bool,
     /// The byte offset of its parameters.
-    parameters: u32,
+    pub(crate) parameters: u32,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct KernelText<'a> {
     label: &'a str,
-    wgsl: String,
-    bindings: Vec<KernelBinding>,
+    wgsl: &'a str,
+    /// Where the text has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry_point: Option<&'a str>,
+    bindings: Vec<KernelBinding<'a>>,
 }
 
 #[derive(Serialize)]
-struct KernelBinding {
+struct KernelBinding<'a> {
     binding: u32,
-    name: String,
+    /// `params`, or of a buffer of the step.
+    name: &'a str,
     /// The type of the buffer in a bind group's layout.
     r#type: &'static str,
+}
+
+fn binding_type(access: Access) -> &'static str {
+    match access {
+        Access::Uniform => "uniform",
+        Access::Read => "read-only-storage",
+        Access::ReadWrite => "storage",
+    }
 }
 
 /// A text that the types of this module cannot fail to be written as.
@@ -98,26 +123,19 @@ pub(crate) fn message(error: &Error, names: &Names) -> String {
             needed,
             actual,
             ..
-        } => format!("{} has {actual} bytes, but needs {needed}", part(buffer)),
+        } => too_small(&part(buffer), *needed, *actual),
         Error::BindingTooLarge {
             buffer,
             needed,
             limit,
             ..
-        } => format!(
-            "{} would need {needed} bytes, but this device binds at most {limit} at once \
-             (max_storage_buffer_binding_size): sort fewer records, or smaller ones",
-            part(buffer)
-        ),
+        } => too_large(&part(buffer), *needed, *limit),
         Error::Offset {
             buffer,
             offset,
             multiple_of,
             ..
-        } => format!(
-            "the offset of {} is {offset}, but must be a multiple of {multiple_of}",
-            part(buffer)
-        ),
+        } => unaligned(&part(buffer), *offset, *multiple_of),
         Error::SameBuffer { first, second, .. } => same_buffer(&part(first), &part(second)),
         Error::InvalidOption {
             name,
@@ -147,6 +165,21 @@ pub(crate) fn message(error: &Error, names: &Names) -> String {
         Error::NoCells(key) => format!("startsOf needs keys of an unsigned type, not {key}"),
         other => other.to_string(),
     }
+}
+
+pub(crate) fn too_small(part: &str, needed: u64, actual: u64) -> String {
+    format!("{part} has {actual} bytes, but needs {needed}")
+}
+
+pub(crate) fn too_large(part: &str, needed: u128, limit: u64) -> String {
+    format!(
+        "{part} would need {needed} bytes, but this device binds at most {limit} at once \
+         (max_storage_buffer_binding_size): sort fewer records, or smaller ones"
+    )
+}
+
+pub(crate) fn unaligned(part: &str, offset: u64, multiple_of: u64) -> String {
+    format!("the offset of {part} is {offset}, but must be a multiple of {multiple_of}")
 }
 
 pub(crate) fn same_buffer(first: &str, second: &str) -> String {
@@ -200,10 +233,9 @@ pub(crate) fn plan(
     blocks: &ParameterBlocks,
     bindings: &[(BufferRole, Bound)],
     keys_per_dispatch: u32,
-) -> String {
-    let bindings = bindings.iter().map(|&(role, Bound { offset, size })| {
-        (Buffer::from(role).to_string(), Binding { offset, size })
-    });
+) -> Plan {
+    let bindings = bindings.iter();
+    let bindings = bindings.map(|&(role, bound)| (Buffer::from(role).to_string(), bound.into()));
     let buffers = recording.buffers.iter();
     let number = |step: &RecordedStep| kernels.iter().position(|other| *other == step.kernel);
     let steps = recording.steps.iter().zip(&blocks.offsets);
@@ -218,7 +250,7 @@ pub(crate) fn plan(
     });
     let submissions = recording.submissions(keys_per_dispatch);
     let firsts = submissions.iter().map(|range| range.start);
-    text(&Plan {
+    Plan {
         bindings: bindings.collect(),
         buffers: buffers
             .map(|(buffer, &bytes)| (buffer.to_string(), bytes))
@@ -229,23 +261,42 @@ pub(crate) fn plan(
             .collect(),
         steps: steps.collect(),
         submissions: firsts.chain([recording.steps.len()]).collect(),
-    })
+    }
 }
 
 pub(crate) fn kernel(recording: &Recording, kernel: &Kernel) -> Result<String, Error> {
     let assembled = kernel.assemble_with(recording.custom.as_ref())?;
-    let bindings = assembled.bindings.into_iter().map(|of| KernelBinding {
+    let bindings = assembled.bindings.iter().map(|of| KernelBinding {
         binding: of.binding,
-        name: of.name,
-        r#type: match of.access {
-            Access::Uniform => "uniform",
-            Access::Read => "read-only-storage",
-            Access::ReadWrite => "storage",
-        },
+        name: &of.name,
+        r#type: binding_type(of.access),
     });
     Ok(text(&KernelText {
         label: kernel.label(),
-        wgsl: assembled.wgsl,
+        wgsl: &assembled.wgsl,
+        entry_point: None,
         bindings: bindings.collect(),
     }))
+}
+
+/// A kernel of frames of splats.
+pub(crate) fn splat_kernel(kernel: internals::Kernel, label: &str) -> String {
+    let name = |variable: &internals::Variable| {
+        if variable.name == internals::PARAMETERS.name {
+            "params"
+        } else {
+            variable.name
+        }
+    };
+    let bindings = kernel.variables.iter().map(|of| KernelBinding {
+        binding: of.binding,
+        name: name(of),
+        r#type: binding_type(of.access),
+    });
+    text(&KernelText {
+        label,
+        wgsl: internals::WGSL,
+        entry_point: Some(kernel.entry),
+        bindings: bindings.collect(),
+    })
 }

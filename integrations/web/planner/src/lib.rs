@@ -7,9 +7,11 @@
 mod answer;
 mod parts;
 mod request;
+mod splats;
 
 use answer::Names;
 use request::BufferRange;
+use std::fmt::Debug;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wgpu_bcfsort::internals::job::{AsSpan, Bound, BufferSort};
 use wgpu_bcfsort::internals::planner;
@@ -30,7 +32,7 @@ pub struct Plan {
     recording: Recording,
     kernels: Vec<Kernel>,
     blocks: ParameterBlocks,
-    text: String,
+    listing: answer::Plan,
 }
 
 /// The limits that a device needs, as JSON: an object of names in WebGPU and least values.
@@ -115,6 +117,16 @@ impl Planner {
         let (recording, bindings) = parts::merge(&self.0, request::read(merge)?)?;
         self.bound(recording, &bindings).map_err(failure)
     }
+
+    /// Plans frames of splats, which JSON describes.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    #[wasm_bindgen(js_name = planSplats)]
+    pub fn plan_splats(&self, splats: &str) -> Result<Plan, String> {
+        splats::plan(self, &request::read(splats)?)
+    }
 }
 
 impl Planner {
@@ -156,12 +168,12 @@ impl Planner {
         let blocks = recording.parameter_blocks()?;
         let keys = self.0.limits.keys_per_dispatch;
         let kernels = answer::kernels(&recording);
-        let text = answer::plan(&recording, &kernels, &blocks, bindings, keys);
+        let listing = answer::plan(&recording, &kernels, &blocks, bindings, keys);
         Ok(Plan {
             recording,
             kernels,
             blocks,
-            text,
+            listing,
         })
     }
 }
@@ -171,7 +183,7 @@ impl Plan {
     /// The buffers, kernels and steps, as JSON.
     #[must_use]
     pub fn json(&self) -> String {
-        self.text.clone()
+        self.listing.json()
     }
 
     /// The parameters of steps, constant.
@@ -192,7 +204,10 @@ impl Plan {
     ///
     /// As [`Planner::new`].
     pub fn kernel(&self, number: usize) -> Result<String, String> {
-        answer::kernel(&self.recording, &self.kernels[number]).map_err(failure)
+        match self.kernels.get(number) {
+            Some(kernel) => answer::kernel(&self.recording, kernel).map_err(failure),
+            None => Ok(splats::kernel(number - self.kernels.len())),
+        }
     }
 }
 
@@ -202,12 +217,16 @@ fn failure(error: Error) -> String {
     failed(&error, &Names::new())
 }
 
-/// A failure as JSON. The code is the name of the error's variant.
+/// A failure as JSON.
 fn failed(error: &Error, names: &Names) -> String {
+    answer::failure(&code_of(error), &answer::message(error, names))
+}
+
+/// The name of an error's variant.
+fn code_of(error: &impl Debug) -> String {
     let debug = format!("{error:?}");
-    let end = debug.find(|c: char| !c.is_alphanumeric());
-    let code = &debug[..end.unwrap_or(debug.len())];
-    answer::failure(code, &answer::message(error, names))
+    let name = debug.split(|c: char| !c.is_alphanumeric()).next();
+    name.unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -215,7 +234,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn device() -> Value {
+    pub(crate) fn device() -> Value {
         json!({
             "isFallback": false,
             "seed": 7,
@@ -231,29 +250,29 @@ mod tests {
         })
     }
 
-    fn range(buffer: u32, bytes: u64) -> Value {
+    pub(crate) fn range(buffer: u32, bytes: u64) -> Value {
         json!({"buffer": buffer, "offset": 0, "size": bytes, "bufferSize": bytes})
     }
 
     /// A job with these parts, which replace those that it has.
-    fn with(mut job: Value, parts: &Value) -> Value {
+    pub(crate) fn with(mut job: Value, parts: &Value) -> Value {
         let all = job.as_object_mut().unwrap();
         all.extend(parts.as_object().unwrap().clone());
         job
     }
 
-    fn message(failure: &str) -> String {
+    pub(crate) fn message(failure: &str) -> String {
         let failure: Value = serde_json::from_str(failure).unwrap();
         failure["message"].as_str().unwrap().to_owned()
     }
 
-    fn code(failure: &str) -> String {
+    pub(crate) fn code(failure: &str) -> String {
         let failure: Value = serde_json::from_str(failure).unwrap();
         failure["code"].as_str().unwrap().to_owned()
     }
 
     /// The plan's text, of which every buffer and kernel has been looked up.
-    fn checked(plan: &Plan) -> Value {
+    pub(crate) fn checked(plan: &Plan) -> Value {
         let text: Value = serde_json::from_str(&plan.json()).unwrap();
         for step in text["steps"].as_array().unwrap() {
             let number = usize::try_from(step["kernel"].as_u64().unwrap()).unwrap();

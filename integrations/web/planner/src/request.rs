@@ -113,6 +113,18 @@ pub(crate) struct BufferRange {
     buffer_size: u64,
 }
 
+impl BufferRange {
+    /// All of a buffer.
+    pub(crate) fn whole(buffer: u32, size: u64) -> Self {
+        Self {
+            buffer,
+            offset: 0,
+            size,
+            buffer_size: size,
+        }
+    }
+}
+
 impl AsSpan for BufferRange {
     fn span(&self) -> Span {
         Span::new(self.offset, self.size, self.buffer_size)
