@@ -2,12 +2,12 @@
  * The splats on the GPU: their buffers, the sort that is prepared for them, and the frames.
  */
 
+import { SplatSorter } from '../dist/index.js';
 import { counted } from './dom.js';
 import { Stopwatch } from './stopwatch.js';
 
 /** @typedef {import('./main.js').Engine} Engine */
 /** @typedef {import('./orbit.js').Orbit} Orbit */
-/** @typedef {import('../dist/index.js').PreparedSort} PreparedSort */
 /** @typedef {'gpu' | 'worker' | 'none'} Sorting */
 
 /** The most splats that the page offers. */
@@ -16,6 +16,8 @@ const WORKGROUP = 256;
 const CAMERA_FLOATS = 24;
 // The bytes of a splat in the largest of the buffers.
 const LARGEST = 16;
+// How far out of the picture splats are drawn: as `quad` in the shader has it.
+const MARGIN = 0.35;
 
 /** The order of the splats as a Web Worker computes it, which arrives some frames late. */
 class DepthWorker {
@@ -81,7 +83,7 @@ class DepthWorker {
   }
 }
 
-/** The buffers of one number of splats, and the sort that is prepared for them. */
+/** The buffers of one number of splats, and the sorter that is made for them. */
 class Scene {
   /**
    * @param {Pipelines} pipelines
@@ -95,21 +97,27 @@ class Scene {
     this.places = buffer(16, GPUBufferUsage.COPY_SRC);
     this.shapes = buffer(16, 0);
     this.quads = buffer(16, 0);
-    this.depths = buffer(4, 0);
+    // The worker's order, or that of those who do not sort.
     this.order = buffer(4, GPUBufferUsage.COPY_DST);
     const entries = (/** @type {[number, GPUBuffer][]} */ ...bound) =>
       bound.map(([binding, bufferOf]) => ({ binding, resource: { buffer: bufferOf } }));
     this.computeGroup = device.createBindGroup({
       layout: pipelines.computeLayout,
       entries: entries([0, pipelines.camera], [1, this.places], [2, this.shapes], [3, this.quads],
-        [4, this.depths], [5, this.order]),
+        [4, this.order]),
     });
-    this.drawGroup = device.createBindGroup({
+    /** Draws in an order. */
+    this.drawGroup = (/** @type {GPUBuffer} */ order) => device.createBindGroup({
       layout: pipelines.drawLayout,
-      entries: entries([0, pipelines.camera], [6, this.quads], [7, this.order]),
+      entries: entries([0, pipelines.camera], [5, this.quads], [6, order]),
     });
-    /** @type {PreparedSort | undefined} */
-    this.sort = undefined;
+    this.unsortedGroup = this.drawGroup(this.order);
+    /** @type {SplatSorter | undefined} */
+    this.splats = undefined;
+    /** @type {GPUBindGroup | undefined} */
+    this.sortedGroup = undefined;
+    /** Whether `splats` has sorted a frame. */
+    this.isSorted = false;
   }
 
   /**
@@ -130,14 +138,13 @@ class Scene {
           throw new Error(error.message);
         }
       }
-      scene.sort = await sorter.prepare({
-        keys: scene.depths,
-        type: 'f32',
+      scene.splats = await SplatSorter.create(sorter, {
+        positions: { rows: scene.places, stride: 16 },
         length: count,
-        descending: true,
-        keepKeys: true,
-        indices: scene.order,
+        camera: pipelines.matrix,
+        margin: MARGIN,
       });
+      scene.sortedGroup = scene.drawGroup(scene.splats.order);
       return scene;
     } catch (error) {
       scene.dispose();
@@ -164,8 +171,8 @@ class Scene {
   }
 
   dispose() {
-    this.sort?.dispose();
-    for (const buffer of [this.places, this.shapes, this.quads, this.depths, this.order]) {
+    this.splats?.dispose();
+    for (const buffer of [this.places, this.shapes, this.quads, this.order]) {
       buffer.destroy();
     }
   }
@@ -175,6 +182,7 @@ class Scene {
  * What does not depend on the number of splats.
  * @typedef {object} Pipelines
  * @property {GPUBuffer} camera
+ * @property {GPUBuffer} matrix
  * @property {GPUBindGroupLayout} computeLayout
  * @property {GPUBindGroupLayout} drawLayout
  * @property {GPUComputePipeline} generate
@@ -199,7 +207,7 @@ async function createPipelines(device, format) {
   const readOnly = /** @type {const} */ ({ type: 'read-only-storage' });
   const { COMPUTE, VERTEX } = GPUShaderStage;
   const computeLayout = device.createBindGroupLayout({
-    entries: [uniform, storage, storage, storage, storage, storage].map((buffer, binding) => ({
+    entries: [uniform, storage, storage, storage, storage].map((buffer, binding) => ({
       binding,
       visibility: COMPUTE,
       buffer,
@@ -208,8 +216,8 @@ async function createPipelines(device, format) {
   const drawLayout = device.createBindGroupLayout({
     entries: [
       { binding: 0, visibility: VERTEX, buffer: uniform },
+      { binding: 5, visibility: VERTEX, buffer: readOnly },
       { binding: 6, visibility: VERTEX, buffer: readOnly },
-      { binding: 7, visibility: VERTEX, buffer: readOnly },
     ],
   });
   const layout = device.createPipelineLayout({ bindGroupLayouts: [computeLayout] });
@@ -232,11 +240,11 @@ async function createPipelines(device, format) {
       primitive: { topology: 'triangle-strip' },
     }),
   ]);
-  const camera = device.createBuffer({
-    size: CAMERA_FLOATS * 4,
+  const [camera, matrix] = [CAMERA_FLOATS, 16].map((floats) => device.createBuffer({
+    size: floats * 4,
     usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
-  });
-  return { camera, computeLayout, drawLayout, generate, project, number, draw };
+  }));
+  return { camera, matrix, computeLayout, drawLayout, generate, project, number, draw };
 }
 
 /** Draws on one device: made anew when the device is lost. */
@@ -257,6 +265,7 @@ export class Renderer {
   #context;
   #uniforms = new Float32Array(CAMERA_FLOATS);
   #counts = new Uint32Array(this.#uniforms.buffer);
+  #matrix = new Float32Array(16);
   #needsNumbers = false;
   #attachment = {
     view: /** @type {any} */ (undefined),
@@ -302,7 +311,7 @@ export class Renderer {
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
     const bytes = Math.min(maxStorageBufferBindingSize, maxBufferSize);
     const held = Math.floor(bytes / LARGEST);
-    const sorted = sorter.maxLength('f32');
+    const sorted = sorter.maxLength('u32');
     const why = held < sorted
       ? `it binds buffers of ${counted(bytes / 2 ** 20)} MiB`
       : 'it sorts no more keys at once';
@@ -330,12 +339,16 @@ export class Renderer {
 
   /** @param {Sorting} sorting */
   async setSorting(sorting) {
+    const { scene } = this;
+    const wasSorted = this.sorting === 'gpu' && scene?.isSorted;
     this.sorting = sorting;
     this.worker?.dispose();
     this.worker = undefined;
-    // The worker's first order replaces the one that is there.
     this.#needsNumbers ||= sorting === 'none';
-    const { scene } = this;
+    if (wasSorted && sorting === 'worker') {
+      // The worker's first order replaces the one that is there.
+      this.#keepOrder(scene);
+    }
     if (sorting !== 'worker' || !scene) {
       return;
     }
@@ -343,6 +356,18 @@ export class Renderer {
     if (this.sorting === 'worker' && this.scene === scene && !this.worker) {
       this.worker = new DepthWorker(places, this.onWorkerError);
     }
+  }
+
+  /**
+   * Draws on in the GPU's latest order, until there is another.
+   * @param {Scene} scene
+   */
+  #keepOrder({ splats, order }) {
+    const { device } = this.engine;
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(/** @type {SplatSorter} */ (splats).order, 0, order, 0, order.size);
+    device.queue.submit([encoder.finish()]);
+    this.#needsNumbers = false;
   }
 
   /** The latest time of the sort. */
@@ -360,13 +385,17 @@ export class Renderer {
     const { width, height } = this.#canvas;
     orbit.write(this.#uniforms, width, height);
     device.queue.writeBuffer(this.#pipelines.camera, 0, this.#uniforms);
+    this.#project();
+    device.queue.writeBuffer(this.#pipelines.matrix, 0, this.#matrix);
     this.worker?.step(this.frames, orbit.forward, device.queue, scene.order);
 
     let encoder = device.createCommandEncoder();
     this.#dispatch(encoder, this.#pipelines.project, scene);
-    if (this.sorting === 'gpu') {
+    const isGpu = this.sorting === 'gpu';
+    if (isGpu) {
       this.#sortOptions.timestampWrites = this.stopwatch.begin();
-      scene.sort?.record(encoder, this.#sortOptions);
+      scene.splats?.record(encoder, this.#sortOptions);
+      scene.isSorted = true;
       this.stopwatch.end(encoder);
       if (!this.stopwatch.precise) {
         // On its own, so that its end can be told from that of the drawing.
@@ -374,7 +403,6 @@ export class Renderer {
         this.stopwatch.submitted();
         encoder = device.createCommandEncoder();
       }
-      this.#needsNumbers = false;
     } else if (this.#needsNumbers) {
       this.#needsNumbers = false;
       this.#dispatch(encoder, this.#pipelines.number, scene);
@@ -382,14 +410,32 @@ export class Renderer {
     this.#attachment.view = this.#context.getCurrentTexture().createView();
     const pass = encoder.beginRenderPass(this.#drawPass);
     pass.setPipeline(this.#pipelines.draw);
-    pass.setBindGroup(0, scene.drawGroup);
-    pass.draw(4, scene.count);
+    if (isGpu && scene.splats) {
+      pass.setBindGroup(0, scene.sortedGroup);
+      pass.drawIndirect(scene.splats.indirect, 0);
+    } else {
+      pass.setBindGroup(0, scene.unsortedGroup);
+      pass.draw(4, scene.count);
+    }
     pass.end();
     device.queue.submit([encoder.finish()]);
-    if (this.sorting === 'gpu' && this.stopwatch.precise) {
+    if (isGpu && this.stopwatch.precise) {
       this.stopwatch.submitted();
     }
     this.frames++;
+  }
+
+  /** The matrix of the camera, from the world to clip space: without a far plane. */
+  #project() {
+    const [matrix, uniforms] = [this.#matrix, this.#uniforms];
+    const near = uniforms[20];
+    for (let column = 0; column < 16; column += 4) {
+      const depth = -uniforms[column + 2];
+      matrix[column] = uniforms[16] * uniforms[column];
+      matrix[column + 1] = uniforms[17] * uniforms[column + 1];
+      matrix[column + 2] = depth - near * uniforms[column + 3];
+      matrix[column + 3] = depth;
+    }
   }
 
   /**

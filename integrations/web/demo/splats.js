@@ -163,7 +163,7 @@ class View {
     element('splat-clock').textContent = {
       gpu: this.#renderer?.stopwatch.precise === false
         ? 'From submission until the queue is done: this device has no timestamps.'
-        : 'GPU time of the sort, by its timestamps.',
+        : 'GPU time of culling and the sort, by timestamps.',
       worker: 'CPU time in the worker.',
       none: 'There is no sort to be timed.',
     }[sorting];
@@ -272,7 +272,7 @@ function isLost(device) {
 
 /** @type {Record<Sorting, string>} */
 const NOTES = {
-  gpu: 'Projected, sorted and drawn in one command buffer: the order is always that of the frame.',
+  gpu: 'Culled, sorted and drawn in one command buffer: the order is always that of the frame.',
   worker: 'A counting sort by 16 bits of depth, as viewers usually do it. Its order arrives late.',
   none: 'In the order in which they were generated: what is behind shines through.',
 };

@@ -22,10 +22,9 @@ struct Camera {
 // snorm16. y and z: the axes of the ellipse in pixels, one standard deviation long, 2 x f16 each.
 // w: the colour, 4 x unorm8; an alpha of 0 marks a splat that is not seen.
 @group(0) @binding(3) var<storage, read_write> quads: array<vec4u>;
-@group(0) @binding(4) var<storage, read_write> depths: array<f32>;
-@group(0) @binding(5) var<storage, read_write> order: array<u32>;
-@group(0) @binding(6) var<storage, read> drawn_quads: array<vec4u>;
-@group(0) @binding(7) var<storage, read> drawn_order: array<u32>;
+@group(0) @binding(4) var<storage, read_write> order: array<u32>;
+@group(0) @binding(5) var<storage, read> drawn_quads: array<vec4u>;
+@group(0) @binding(6) var<storage, read> drawn_order: array<u32>;
 
 const TAU = 6.2831853;
 
@@ -266,7 +265,7 @@ fn generate(
 
 // ---- Each frame ----
 
-// Where each splat lies on the screen, and its depth, which is the key of the sort.
+// Where each splat lies on the screen.
 @compute @workgroup_size(256)
 fn project(@builtin(global_invocation_id) id: vec3u) {
     let index = id.x;
@@ -275,8 +274,6 @@ fn project(@builtin(global_invocation_id) id: vec3u) {
     }
     let place = places[index];
     let p = (camera.view * vec4f(place.xyz, 1.0)).xyz;
-    // Whatever is not seen is sorted, too: each frame has the same amount of work.
-    depths[index] = -p.z;
     quads[index] = quad(p, place.w, shapes[index]);
 }
 
