@@ -2,8 +2,7 @@
 
 use crate::descriptor::{Positions, SplatSorterDescriptor};
 use crate::error::{Error, SplatBuffer};
-use crate::plan::{Allowed, Frame, Layout, Plan};
-use wgpu_bcfsort::internals::job::{Bound, Span};
+use crate::plan::{Allowed, Frame, Layout, Plan, Span};
 use wgpu_bcfsort::wgpu::{self, BufferUsages};
 
 /// The buffers of a descriptor: the matrix, and the coordinates unless there is no splat.
@@ -82,14 +81,13 @@ fn span(
             actual,
         });
     }
-    Ok(Span::new(
-        slice.offset(),
-        slice.size(),
-        slice.buffer().size(),
-    ))
+    Ok(Span {
+        offset: slice.offset(),
+        size: slice.size(),
+    })
 }
 
-fn resource(slice: wgpu::BufferSlice<'_>, bound: Bound) -> wgpu::BindingResource<'_> {
+fn resource(slice: wgpu::BufferSlice<'_>, bound: Span) -> wgpu::BindingResource<'_> {
     wgpu::BindingResource::Buffer(wgpu::BufferBinding {
         buffer: slice.buffer(),
         offset: bound.offset,

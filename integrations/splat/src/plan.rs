@@ -5,14 +5,27 @@
 use crate::descriptor::{Depth, DepthKey, DrawOrder};
 use crate::error::{Error, SplatBuffer};
 use crate::parameters::{KeyRange, Parameters};
-use wgpu_bcfsort::internals::job::{Bound, Span};
-use wgpu_bcfsort::internals::shader::Access;
 
 /// The kernels that cull, write keys and count.
 pub const WGSL: &str = include_str!("keys.wgsl");
 
 /// Bytes of a matrix.
 const MATRIX: u64 = 64;
+
+/// Bytes of a buffer: those of a slice, or those that are bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub offset: u64,
+    pub size: u64,
+}
+
+/// How kernels use a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Uniform,
+    Read,
+    ReadWrite,
+}
 
 /// A variable of the kernels, in bind group 0.
 #[derive(Clone, Copy, Debug)]
@@ -103,9 +116,9 @@ pub struct Allowed {
 pub struct Plan {
     /// `Parameters` of the kernels.
     pub parameters: [u32; 15],
-    pub camera: Bound,
+    pub camera: Span,
     /// What is bound of x, y and z. Without splats nothing is, and [`WRITE_KEYS`] is not run.
-    pub coordinates: Option<[Bound; 3]>,
+    pub coordinates: Option<[Span; 3]>,
     /// The workgroups of [`WRITE_KEYS`].
     pub grid: [u32; 2],
 }
@@ -143,7 +156,7 @@ impl Frame {
         };
         Ok(Plan {
             parameters: parameters.words(),
-            camera: Bound {
+            camera: Span {
                 offset: self.camera.offset,
                 size: MATRIX,
             },
@@ -154,7 +167,7 @@ impl Frame {
 
     /// The words from a splat to the next one, those before each coordinate of the first one, and
     /// what is bound of each.
-    fn coordinates(&self, allowed: &Allowed) -> Result<(u32, [u32; 3], [Bound; 3]), Error> {
+    fn coordinates(&self, allowed: &Allowed) -> Result<(u32, [u32; 3], [Span; 3]), Error> {
         match self.positions {
             Layout::Arrays([x, y, z]) => {
                 let needed = u64::from(self.len) * 4;
@@ -190,7 +203,7 @@ fn words(
     buffer: SplatBuffer,
     needed: u64,
     allowed: &Allowed,
-) -> Result<(Bound, u32), Error> {
+) -> Result<(Span, u32), Error> {
     check(slice, buffer, needed, 4)?;
     let before = slice.offset % u64::from(allowed.storage_alignment);
     let size = before + needed;
@@ -204,13 +217,13 @@ fn words(
         });
     }
     let offset = slice.offset - before;
-    Ok((Bound { offset, size }, (before / 4) as u32))
+    Ok((Span { offset, size }, (before / 4) as u32))
 }
 
 /// Checks the offset and the size of a slice.
 fn check(slice: Span, buffer: SplatBuffer, needed: u64, multiple_of: u32) -> Result<(), Error> {
     let multiple_of = u64::from(multiple_of);
-    let Span { offset, size, .. } = slice;
+    let Span { offset, size } = slice;
     if !offset.is_multiple_of(multiple_of) {
         return Err(Error::Offset {
             buffer,

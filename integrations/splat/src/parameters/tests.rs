@@ -1,9 +1,8 @@
 //! The kernels and their parameters: what compilers of other platforms say, and what is accessed.
 
 use super::*;
-use crate::plan::{BEGIN, WGSL, WRITE_KEYS};
+use crate::plan::{Access, BEGIN, WGSL, WRITE_KEYS};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use wgpu_bcfsort::internals::shader::Access;
 use wgsl_lockstep::{Buffers, Config, Shader, Space};
 
 /// The module, validated without any capability: only what every WebGPU has.

@@ -39,8 +39,8 @@ impl Plan {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Binding {
-    offset: u64,
-    size: u64,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
 }
 
 impl From<Bound> for Binding {
@@ -291,7 +291,11 @@ pub(crate) fn splat_kernel(kernel: internals::Kernel, label: &str) -> String {
     let bindings = kernel.variables.iter().map(|of| KernelBinding {
         binding: of.binding,
         name: name(of),
-        r#type: binding_type(of.access),
+        r#type: binding_type(match of.access {
+            internals::Access::Uniform => Access::Uniform,
+            internals::Access::Read => Access::Read,
+            internals::Access::ReadWrite => Access::ReadWrite,
+        }),
     });
     text(&KernelText {
         label,

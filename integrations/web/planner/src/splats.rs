@@ -3,12 +3,12 @@
 use crate::answer::{self, Binding, Names, Step};
 use crate::request::BufferRange;
 use crate::{Plan, Planner, code_of, failed, failure};
-use bcfsort_splat::internals::{self, Allowed, BEGIN, Frame, Kernel, Layout, WRITE_KEYS};
+use bcfsort_splat::internals::{self, Allowed, BEGIN, Frame, Kernel, Layout, Span, WRITE_KEYS};
 use bcfsort_splat::{Depth, DepthKey, DrawOrder, Error, SplatBuffer};
 use serde::Deserialize;
 use wgpu_bcfsort::KeyType;
 use wgpu_bcfsort::internals::device::DeviceLimits;
-use wgpu_bcfsort::internals::job::{AsSpan, Bound, BufferSort, Destination};
+use wgpu_bcfsort::internals::job::{AsSpan, BufferSort, Destination};
 use wgpu_bcfsort::internals::radixsort;
 use wgpu_bcfsort::internals::shader::PARAMETER_BLOCK;
 
@@ -63,9 +63,9 @@ enum DrawOrderName {
 impl Splats {
     fn layout(&self) -> Result<Layout, String> {
         match (&self.arrays, &self.strided) {
-            (Some(arrays), None) => Ok(Layout::Arrays(arrays.each_ref().map(AsSpan::span))),
+            (Some(arrays), None) => Ok(Layout::Arrays(arrays.each_ref().map(span))),
             (None, Some(of)) => Ok(Layout::Strided {
-                rows: of.rows.span(),
+                rows: span(&of.rows),
                 stride: of.stride,
                 offset: of.offset,
             }),
@@ -80,7 +80,7 @@ impl Splats {
         Ok(Frame {
             positions: self.layout()?,
             len: self.length,
-            camera: self.camera.span(),
+            camera: span(&self.camera),
             depth: self.depth,
             key: match self.range {
                 None => DepthKey::Bits32,
@@ -111,6 +111,15 @@ impl Splats {
             },
             ..sort
         }
+    }
+}
+
+/// The bytes of a range, within its buffer.
+fn span(range: &BufferRange) -> Span {
+    let span = range.span();
+    Span {
+        offset: span.offset,
+        size: span.size,
     }
 }
 
@@ -163,7 +172,7 @@ fn precede(plan: &mut Plan, frame: &internals::Plan) {
     fixed.extend(frame.parameters.iter().flat_map(|word| word.to_le_bytes()));
     fixed.resize(parameters as usize + PARAMETER_BLOCK as usize, 0);
 
-    let whole = |size| Bound { offset: 0, size };
+    let whole = |size| Span { offset: 0, size };
     let mut bound = vec![
         ("camera", frame.camera),
         ("drawn", whole(4)),
@@ -175,7 +184,8 @@ fn precede(plan: &mut Plan, frame: &internals::Plan) {
             .zip(frame.coordinates.into_iter().flatten()),
     );
     let bound = bound.into_iter();
-    let bound = bound.map(|(buffer, bound)| (buffer.to_owned(), Binding::from(bound)));
+    let bound =
+        bound.map(|(buffer, Span { offset, size })| (buffer.to_owned(), Binding { offset, size }));
     let listing = &mut plan.listing;
     listing.bindings.extend(bound);
 
