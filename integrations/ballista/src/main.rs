@@ -2,6 +2,7 @@
 //! whose executors sort on their GPUs.
 
 mod client;
+mod cores;
 mod engine;
 mod executor;
 mod scheduler;

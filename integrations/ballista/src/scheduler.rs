@@ -1,5 +1,6 @@
-//! `bcfsort-ballista scheduler`: Ballista's scheduler, unchanged.
+//! `bcfsort-ballista scheduler`: Ballista's scheduler, with its count of free cores repaired.
 
+use crate::cores::CountedCores;
 use anyhow::{Context, Result};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
@@ -34,6 +35,8 @@ impl Arguments {
             ..SchedulerConfig::default()
         };
         let cluster = BallistaCluster::new_from_config(&config).await?;
+        let cores = CountedCores::new(cluster.cluster_state());
+        let cluster = BallistaCluster::new(Arc::new(cores), cluster.job_state());
         let stop = tokio::signal::ctrl_c();
         tokio::select! {
             served = start_server(cluster, self.bind, Arc::new(config)) => {
