@@ -1,5 +1,6 @@
 //! Code that `sql` and `sort-table` share: the connection, and tables of files.
 
+use crate::codec::PartsLogicalCodec;
 use anyhow::{Context, Result, ensure};
 use ballista::prelude::{SessionConfigExt, SessionContextExt};
 use bcfsort_datafusion::commands::{keep_compression, parquet_footer, url_of};
@@ -12,6 +13,7 @@ use datafusion::prelude::{
     CsvReadOptions, DataFrame, ParquetReadOptions, SessionConfig, SessionContext,
 };
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The cluster to connect to.
 #[derive(Args)]
@@ -33,8 +35,9 @@ impl Cluster {
         for (name, value) in options {
             config.options_mut().set(name, value)?;
         }
+        let codec = Arc::new(PartsLogicalCodec::default());
         let state = SessionStateBuilder::new()
-            .with_config(config)
+            .with_config(config.with_ballista_logical_extension_codec(codec))
             .with_default_features()
             .build();
         let url = format!("df://{}", self.scheduler);
@@ -85,15 +88,15 @@ async fn read_parquet(session: &SessionContext, url: &str, first: &Path) -> Resu
 
 /// The options to write Parquet files with the metadata of a table and, if it is in Parquet files,
 /// with their compression.
-pub(crate) fn as_in(table: &DataFrame, path: &str) -> Result<TableParquetOptions> {
-    let metadata = table.schema().metadata().iter();
+pub(crate) fn as_in(schema: &Schema, path: &Path) -> Result<TableParquetOptions> {
+    let metadata = schema.metadata().iter();
     let mut options = TableParquetOptions {
         key_value_metadata: metadata
             .map(|(key, value)| (key.clone(), Some(value.clone())))
             .collect(),
         ..Default::default()
     };
-    let first = first_file(Path::new(path))?;
+    let first = first_file(path)?;
     if extension(&first) == "parquet" {
         keep_compression(&first, &mut options)?;
     }

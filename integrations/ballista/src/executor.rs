@@ -1,5 +1,6 @@
 //! `bcfsort-ballista executor`: Ballista's executor, with sorts on the GPU.
 
+use crate::codec::PartsPhysicalCodec;
 use crate::engine::GpuEngine;
 use anyhow::{Context, Result};
 use ballista_core::utils::default_config_producer;
@@ -87,6 +88,7 @@ impl Arguments {
             work_dir: self.work_dir.map(|dir| dir.to_string_lossy().into_owned()),
             memory_pool_size: self.memory_limit,
             override_execution_engine: Some(Arc::new(GpuEngine::default())),
+            override_physical_codec: Some(Arc::new(PartsPhysicalCodec::default())),
             override_config_producer: Some(Arc::new(with_options)),
             ..ExecutorProcessConfig::default()
         };

@@ -2,9 +2,12 @@
 //! whose executors sort on their GPUs.
 
 mod client;
+mod codec;
 mod cores;
 mod engine;
+mod exchange;
 mod executor;
+mod parts;
 mod scheduler;
 mod sort_table;
 mod sql;

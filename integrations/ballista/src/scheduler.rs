@@ -1,9 +1,10 @@
-//! `bcfsort-ballista scheduler`: Ballista's scheduler, with its count of free cores repaired.
+//! `bcfsort-ballista scheduler`: Ballista's scheduler, which also plans the parts of `sort-table`.
 
+use crate::codec::{PartsLogicalCodec, PartsPhysicalCodec};
 use crate::cores::CountedCores;
 use anyhow::{Context, Result};
 use ballista_scheduler::cluster::BallistaCluster;
-use ballista_scheduler::config::SchedulerConfig;
+use ballista_scheduler::config::{SchedulerConfig, TaskDistributionPolicy};
 use ballista_scheduler::scheduler_process::start_server;
 use clap::Args;
 use std::net::SocketAddr;
@@ -32,6 +33,10 @@ impl Arguments {
             bind_port: self.bind.port(),
             executor_timeout_seconds: self.executor_timeout,
             expire_dead_executor_interval_seconds: (self.executor_timeout / 4).max(1),
+            // By default, the tasks of a stage fill one executor before another gets any.
+            task_distribution: TaskDistributionPolicy::RoundRobin,
+            override_logical_codec: Some(Arc::new(PartsLogicalCodec::default())),
+            override_physical_codec: Some(Arc::new(PartsPhysicalCodec::default())),
             ..SchedulerConfig::default()
         };
         let cluster = BallistaCluster::new_from_config(&config).await?;
