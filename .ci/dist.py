@@ -9,6 +9,7 @@
     dist.py mapped WHEEL                        takes this folder's name out of a wheel's SBOM
     dist.py wheel FILE LIBRARY_LIMIT LIMIT      what a wheel contains; its sizes, at most so many MB
     dist.py glibc LIMIT FILE...                 fails for a program that needs a newer glibc
+    dist.py musl WHEEL                          fails for a wheel that needs more than musl 1.2
     dist.py checksums FOLDER                    SHA256SUMS of all files of a folder
 
 Archives of the same files are the same bytes: sorted by name, of nobody, at SOURCE_DATE_EPOCH.
@@ -241,6 +242,45 @@ def glibc(limit: str, *files: str) -> None:
             fail(f"{file} is to run on glibc {limit}, and needs {highest}")
 
 
+# What came to musl after 1.2.0: programs must do without where it is missing.
+MUSL_LATER = {"_Fork", "gettid", "preadv2", "pwritev2", "qsort_r", "reallocarray", "statx"}
+
+
+def musl(file: str) -> None:
+    """Compares what a wheel's library needs with what musl has, as Zig's list of it says. (What
+    auditwheel says depends on the C library of the system that it runs on. The Python of
+    DIR/dist-tools has the modules for this.)"""
+    import ziglang
+    from elftools.elf.elffile import ELFFile
+
+    listed = Path(ziglang.__file__).parent / "lib/libc/musl/libc.S"
+    line = re.compile(r"^(?:\.globl|\.weak|WEAK64|WEAKTIME64) (\w+)", re.MULTILINE)
+    known = set(line.findall(listed.read_text())) - MUSL_LATER
+    if "malloc" not in known or "clock_gettime" not in known:
+        fail(f"{listed} does not list musl's functions as it did: see dist.py")
+    with zipfile.ZipFile(file) as zipped:
+        (name,) = (name for name in zipped.namelist() if name.endswith(".so"))
+        library = ELFFile(io.BytesIO(zipped.read(name)))
+    machine = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}[library["e_machine"]]
+    if not file.endswith(f"-musllinux_1_2_{machine}.whl"):
+        fail(f"{file} has a library for {machine}, and is not named for it and musl 1.2")
+    # (The loader of musl takes both names for itself: on Alpine, no file has the first.)
+    own = {"libc.so", f"libc.musl-{machine}.so.1"}
+    dynamic = library.get_section_by_name(".dynamic")
+    needed = sorted({tag.needed for tag in dynamic.iter_tags("DT_NEEDED")})
+    wanted = {
+        symbol.name
+        for symbol in library.get_section_by_name(".dynsym").iter_symbols()
+        if symbol["st_shndx"] == "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_WEAK"
+    }
+    wanted = {name for name in wanted if name and not name.startswith(("Py", "_Py"))}
+    if not needed or set(needed) - own:
+        fail(f"{file} needs {', '.join(needed) or 'no C library'}, and may need musl's alone")
+    if wanted - known:
+        fail(f"{file} needs what musl 1.2.0 has not: {', '.join(sorted(wanted - known))}")
+    print(f"{Path(file).name}: needs {needed[0]} with {len(wanted)} symbols of musl 1.2.0")
+
+
 def checksums(folder: str) -> None:
     files = sorted(file for file in Path(folder).iterdir() if file.is_file())
     files = [file for file in files if file.name != "SHA256SUMS"]
@@ -263,6 +303,7 @@ if __name__ == "__main__":
         mapped,
         wheel,
         glibc,
+        musl,
         checksums,
     ]
     known = {part.__name__: part for part in parts}
