@@ -196,9 +196,6 @@ impl Arguments {
                 "datafusion.execution.target_partitions",
                 partitions.to_string(),
             ),
-            // Ballista 55's adaptive planner waits for ever if an executor is lost that had rows
-            // for others.
-            ("ballista.planner.adaptive.enabled", "false".to_owned()),
             // A task of its own for each partition: else one executor gets as many as it has cores.
             ("ballista.scheduler.max_partitions_per_task", "1".to_owned()),
             // Rows to send stay in memory as long as the executor has some, not 256 MiB.

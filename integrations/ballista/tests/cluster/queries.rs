@@ -88,6 +88,40 @@ fn an_executor_is_killed() {
     assert!(again >= table.num_rows(), "{}", cluster.log("e0"));
 }
 
+/// The parts that it had sorted are lost, too, after the stage that sorts has ended.
+#[test]
+fn an_executor_is_killed_while_it_merges() {
+    let mut cluster = Cluster::start();
+    let table = cluster.table(100_000);
+    let mut query = cluster
+        .client(&["sql", "--table", "t=t", SQL, "-o", "out.parquet"])
+        .spawn()
+        .expect("sql");
+    // A line ends with [TID job/stage.attempt/task.attempt]. The first tasks sort.
+    let merges = |executor: &str| {
+        let log = cluster.log(executor);
+        let mut stages: Vec<&str> = (log.lines().filter(|line| line.contains("Execute task")))
+            .filter_map(|line| line.split('/').nth(1))
+            .collect();
+        stages.dedup();
+        stages.len() > 1
+    };
+    wait("an executor merges", || merges("e0") || merges("e1"));
+    let (merging, other) = if merges("e0") { (1, "e1") } else { (2, "e0") };
+    cluster.processes[merging]
+        .kill()
+        .expect("the executor runs");
+    assert!(query.try_wait().expect("a process").is_none(), "too late");
+    wait("the query ends", || {
+        query.try_wait().expect("a process").is_some()
+    });
+    assert!(query.wait().expect("a process").success());
+    let (rows, is_whole) = pairs(&read(&cluster.path("out.parquet")));
+    assert!(is_whole && rows == sorted(&table));
+    let again: usize = cluster.sorts(other).iter().sum();
+    assert!(again >= table.num_rows(), "{}", cluster.log(other));
+}
+
 #[test]
 fn an_executor_refuses_an_unknown_device() {
     let output = Command::new(env!("CARGO_BIN_EXE_bcfsort-ballista"))
