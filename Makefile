@@ -127,9 +127,11 @@ advisories-others:
 .PHONY: dist
 dist: setup ## make what users install (crates, wheel, commands) in target/dist, and check it
 	@CARGO_TARGET_DIR="$(TARGET)" DIST_PARTS="$(DIST_PARTS)" bash .ci/dist all $(DIST_TARGETS)
-.PHONY: splat
+.PHONY: splat bevy
 splat: setup ## lint and test the package that finds the draw order of splats
 	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/splat
+bevy: setup ## lint and test the package for Bevy (the first build takes minutes; needs rustup)
+	@CARGO_TARGET_DIR="$(TARGET)" bash .ci/bevy
 
 # The packages with a lock file of their own, whose dependencies are not those of the workspace.
 LOCKED = $(wildcard integrations/*/Cargo.toml) fuzz/Cargo.toml
