@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::time::Instant;
 
-/// As many as one dispatch of 65,535 workgroups moves.
+/// The most boids: one for each lane of the 65,535 workgroups that a dispatch may have.
 const MOST: u32 = 65_535 * 256;
 const FRAMES: u32 = 12;
 /// How many frames are checked. (The CPU takes much longer.)

@@ -146,11 +146,8 @@ impl GpuSort {
         indices: impl Into<SortBuffer>,
         len: u64,
     ) -> Self {
-        let mut sort = Self::new(keys, key, len).indices(indices);
-        if let Job::Buffers(buffers) = &mut sort.job {
-            buffers.keep_keys = true;
-        }
-        sort
+        let sort = Self::new(keys, key, len).indices(indices);
+        sort.set(|buffers| buffers.keep_keys = true)
     }
 
     /// Whatever the library prepares: payload of any size, structs, ranges of buffers, segments,
@@ -189,49 +186,34 @@ impl GpuSort {
     /// Moves a value of 32 bits with each key. In a frame loop the values must be written anew in
     /// each frame, as the keys are. Indices are written by the sort itself.
     #[must_use]
-    pub fn values(mut self, values: impl Into<SortBuffer>) -> Self {
-        if let Job::Buffers(buffers) = &mut self.job {
-            buffers.values = Some(values.into());
-        }
-        self
+    pub fn values(self, values: impl Into<SortBuffer>) -> Self {
+        self.set(|buffers| buffers.values = Some(values.into()))
     }
 
     /// Writes the index that each key had, a `u32`, in the sorted order.
     #[must_use]
-    pub fn indices(mut self, indices: impl Into<SortBuffer>) -> Self {
-        if let Job::Buffers(buffers) = &mut self.job {
-            buffers.indices = Some(indices.into());
-        }
-        self
+    pub fn indices(self, indices: impl Into<SortBuffer>) -> Self {
+        self.set(|buffers| buffers.indices = Some(indices.into()))
     }
 
     /// Sorts in this order instead of ascending.
     #[must_use]
-    pub fn order(mut self, order: Order) -> Self {
-        if let Job::Buffers(buffers) = &mut self.job {
-            buffers.order = order;
-        }
-        self
+    pub fn order(self, order: Order) -> Self {
+        self.set(|buffers| buffers.order = order)
     }
 
     /// Writes where the records of each cell begin, for unsigned keys that are numbers of cells:
     /// cell c has the records `table[c]..table[c + 1]`. The table has `cells + 1` words.
     #[must_use]
-    pub fn starts_of(mut self, table: impl Into<SortBuffer>, cells: u32) -> Self {
-        if let Job::Buffers(buffers) = &mut self.job {
-            buffers.starts = Some((table.into(), cells));
-        }
-        self
+    pub fn starts_of(self, table: impl Into<SortBuffer>, cells: u32) -> Self {
+        self.set(|buffers| buffers.starts = Some((table.into(), cells)))
     }
 
     /// Reads the number of keys from the first word of a buffer when the sort runs, a `u32` of at
     /// most `len`: the app need not know it.
     #[must_use]
-    pub fn len_from(mut self, count: impl Into<SortBuffer>) -> Self {
-        if let Job::Buffers(buffers) = &mut self.job {
-            buffers.count = Some(count.into());
-        }
-        self
+    pub fn len_from(self, count: impl Into<SortBuffer>) -> Self {
+        self.set(|buffers| buffers.count = Some(count.into()))
     }
 
     /// Prepares the sort and does not record it: a system of yours does, by
@@ -240,6 +222,14 @@ impl GpuSort {
     #[must_use]
     pub fn manual(mut self) -> Self {
         self.manual = true;
+        self
+    }
+
+    /// Changes what the builder describes: nothing of a custom sort.
+    fn set(mut self, change: impl FnOnce(&mut Buffers<SortBuffer>)) -> Self {
+        if let Job::Buffers(buffers) = &mut self.job {
+            change(buffers);
+        }
         self
     }
 
