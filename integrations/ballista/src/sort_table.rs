@@ -196,7 +196,8 @@ impl Arguments {
                 "datafusion.execution.target_partitions",
                 partitions.to_string(),
             ),
-            // A task of its own for each partition: else one executor gets as many as it has cores.
+            // One partition per task. By default, a task has as many partitions as its executor has
+            // cores, and other executors have nothing to do.
             ("ballista.scheduler.max_partitions_per_task", "1".to_owned()),
             // Rows to send stay in memory as long as the executor has some, not 256 MiB.
             (
