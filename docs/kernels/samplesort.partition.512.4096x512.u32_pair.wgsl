@@ -89,6 +89,15 @@ struct Params {
     // Segments of this level. `whole`: 1 at the first level, whose only segment is all records.
     segments: u32,
     whole: u32,
+    // The capacity of the source, and of the target, in records, where children have gaps between
+    // them; else 0, and it is `len`.
+    source_room: u32,
+    target_room: u32,
+    // What `table` makes of the counts. Where one record in 2^`interval_log2` is counted, a child
+    // gets room for `deviations` standard deviations more.
+    stage: u32,
+    interval_log2: u32,
+    deviations: u32,
     // Approximate records of a child; the next level's slots for the children of one segment.
     child: u32,
     slots: u32,
@@ -99,7 +108,7 @@ struct Params {
     stride: u32,
     // Samples of a segment, a power of two.
     samples: u32,
-    // The seed of the position of each sample in its interval.
+    // The seed of the position of each sample, or counted record, in its interval.
     seed: u32,
     // The output range: the ranks to sort, or with `rank_segments` those of each segment of the
     // user's. These begin at the offsets from word `offsets_first` on.
@@ -217,10 +226,11 @@ fn cells_store(base: u32, plane: u32, i: u32, r: Record) {
 
 // The segments that a level splits: at the first level all records, at others the children of the
 // level before. `segments`: the number of tiles of all segments, then for each segment its first
-// record, its number of records, and its first tile.
+// record, its number of records, its first tile, and its first record's position in the target.
+// Source and target differ where the source has room between its segments.
 //
 // Clamped: a table may hold anything, if other work that shares the memory ran meanwhile. A segment
-// is within the records in any case.
+// is within the source in any case.
 
 @group(0) @binding(5) var<storage, read> segments: array<u32>;
 
@@ -228,17 +238,25 @@ struct Segment {
     start: u32,
     count: u32,
     first_tile: u32,
+    target_start: u32,
+}
+
+// Records that are counted or moved at the first level.
+fn records() -> u32 {
+    let part = (1u << params.interval_log2) - 1u;
+    return (params.len >> params.interval_log2) + select(0u, 1u, (params.len & part) > 0u);
 }
 
 // One `return`: FXC treats a value returned from within a branch as uninitialised, and barriers
 // after it as divergent.
 fn segment_at(number: u32) -> Segment {
-    var segment = Segment(0u, params.len, 0u);
+    var segment = Segment(0u, records(), 0u, 0u);
     if params.whole == 0u {
-        let at = 1u + 3u * number;
-        let start = min(segments[at], params.len);
-        let count = min(segments[at + 1u], params.len - start);
-        segment = Segment(start, count, segments[at + 2u]);
+        let at = 1u + 4u * number;
+        let room = max(params.len, params.source_room);
+        let start = min(segments[at], room);
+        let count = min(segments[at + 1u], room - start);
+        segment = Segment(start, count, segments[at + 2u], segments[at + 3u]);
     }
     return segment;
 }
@@ -246,6 +264,13 @@ fn segment_at(number: u32) -> Segment {
 // The tiles of a segment. They begin at multiples of 32 records, as rows of memory do.
 fn tiles_between(start: u32, count: u32) -> u32 {
     return select((count + start % 32u + params.tile - 1u) / params.tile, 0u, count == 0u);
+}
+
+fn hash(x: u32) -> u32 {
+    var z = x * 0x9e3779b9u;
+    z = (z ^ (z >> 15u)) * 0x85ebca6bu;
+    z = (z ^ (z >> 13u)) * 0xc2b2ae35u;
+    return z ^ (z >> 16u);
 }
 
 // A tile of a segment to split, processed by one workgroup: a lane has every LANES-th record.
@@ -289,7 +314,7 @@ fn is_full(tile: Tile) -> bool {
 }
 
 fn tiles() -> u32 {
-    var all = (params.len + TILE - 1u) / TILE;
+    var all = (records() + TILE - 1u) / TILE;
     if params.whole == 0u {
         all = min(segments[0], params.tiles);
     }
@@ -593,6 +618,9 @@ fn scan_store(i: u32, value: u32) {
     cells[i] = value;
 }
 
+// More than any position, as are the TILE - 1 numbers after it.
+const NOWHERE: u32 = 0xffffffffu - (TILE - 1u);
+
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -614,6 +642,13 @@ fn main(
     var rank: array<u32, EACH>;
     let full = is_full(tile);
     load_records(tile, lane);
+    // The end of the room for a child, loaded while records are. `segments` is the table of the
+    // children here.
+    var room_end = 0xffffffffu;
+    if params.target_room > 0u {
+        let at = 1u + 4u * min(lane, params.slots - 1u);
+        room_end = segments[at] + segments[at + 1u];
+    }
     workgroupBarrier();
     if !find_bins(bins) {
         search_records();
@@ -639,7 +674,10 @@ fn main(
     if lane < NODES {
         atomicStore(&histogram[lane], begin);
         if count > 0u {
-            offsets[before >> 16u] = room - begin;
+            // Records for which there is no room are not stored: they are moved again. (This is not
+            // compared before the sums, which would wait for the atomic.)
+            let has_room = room + count <= room_end;
+            offsets[before >> 16u] = select(NOWHERE, room, has_room) - begin;
             atomicOr(&marks[begin / 16u], 1u << (begin % 16u));
         }
     }
@@ -657,6 +695,7 @@ fn main(
     }
     workgroupBarrier();
     let all = tile.end - tile.start;
+    let end = max(params.len, params.target_room);
     for (var j = 0u; j < EACH; j++) {
         rank[j] += atomicLoad(&histogram[node[j]]);
     }
@@ -666,9 +705,7 @@ fn main(
             let position = part + j * LANES + lane;
             let word = atomicLoad(&marks[position / 16u]);
             let marked = countOneBits(word & (0xffffu >> (15u - position % 16u)));
-            // Clamped: if keys or counts are overwritten meanwhile, a child has other records than
-            // `count` found.
-            to[j] = min(offsets[(word >> 16u) + marked - 1u] + position, tile.last);
+            to[j] = offsets[(word >> 16u) + marked - 1u] + position;
         }
         for (var word = 0u; word < WORDS; word += ORDERED_WORDS) {
             if part + word > 0u {
@@ -685,7 +722,9 @@ fn main(
             workgroupBarrier();
             for (var j = 0u; j < PART / LANES; j++) {
                 let position = j * LANES + lane;
-                if part + position < all {
+                // If keys or counts are overwritten meanwhile, a child has other records than
+                // `count` found.
+                if (part + position < all) & (to[j] < end) {
                     store_ordered(to[j], word, position);
                 }
             }

@@ -6,14 +6,44 @@
 // A lane finds the children of its records, by their bins or in the tree of the splitters, and
 // counts them in workgroup memory. A workgroup adds its histogram to `counts`.
 //
+// Where children get room by an estimate, only one record of each 2^`interval_log2` is counted, at
+// a hashed position: positions in a tile are then numbers of intervals.
+//
 // Bank conflicts depend on the data: bins share banks, as nodes of a level do from the sixth level
 // on, and records of the same child share its counter.
+
+// ---- all
+
+// The position of record `j` of a lane; outside of the segment, that of some record of it.
+fn counted_at(tile: Tile, j: u32, lane: u32) -> u32 {
+    return clamp(tile.first + j * LANES + lane, tile.start, tile.last);
+}
+
+fn load_counted(tile: Tile, lane: u32) {
+    load_records(tile, lane);
+}
+
+// ---- sampled
+
+// The position of the record that is counted for interval `j` of a lane.
+fn counted_at(tile: Tile, j: u32, lane: u32) -> u32 {
+    let interval = clamp(tile.first + j * LANES + lane, tile.start, tile.last);
+    let part = hash(interval ^ params.seed) & ((1u << params.interval_log2) - 1u);
+    return min((interval << params.interval_log2) + part, params.len - 1u);
+}
+
+fn load_counted(tile: Tile, lane: u32) {
+    for (var j = 0u; j < EACH; j++) {
+        r[j] = load_source(counted_at(tile, j, lane));
+    }
+    map_records();
+}
 
 // ---- find_by_records
 
 // Finds the children of a lane's records.
 fn find_children(tile: Tile, bins: Bins, lane: u32) {
-    load_records(tile, lane);
+    load_counted(tile, lane);
     if !find_bins(bins) {
         search_records();
     }
@@ -28,14 +58,13 @@ fn find_children(tile: Tile, bins: Bins, lane: u32) {
     var is_found = false;
     if are_keys {
         for (var j = 0u; j < EACH; j++) {
-            let position = clamp(tile.first + j * LANES + lane, tile.start, tile.last);
-            r[j] = record_of(source_keys[position], 0u);
+            r[j] = record_of(source_keys[counted_at(tile, j, lane)], 0u);
         }
         map_records();
         is_found = find_bins(bins);
     }
     if !is_found {
-        load_records(tile, lane);
+        load_counted(tile, lane);
         if are_keys || !find_bins(bins) {
             search_records();
         }

@@ -9,6 +9,15 @@ struct Params {
     // Segments of this level. `whole`: 1 at the first level, whose only segment is all records.
     segments: u32,
     whole: u32,
+    // The capacity of the source, and of the target, in records, where children have gaps between
+    // them; else 0, and it is `len`.
+    source_room: u32,
+    target_room: u32,
+    // What `table` makes of the counts. Where one record in 2^`interval_log2` is counted, a child
+    // gets room for `deviations` standard deviations more.
+    stage: u32,
+    interval_log2: u32,
+    deviations: u32,
     // Approximate records of a child; the next level's slots for the children of one segment.
     child: u32,
     slots: u32,
@@ -19,7 +28,7 @@ struct Params {
     stride: u32,
     // Samples of a segment, a power of two.
     samples: u32,
-    // The seed of the position of each sample in its interval.
+    // The seed of the position of each sample, or counted record, in its interval.
     seed: u32,
     // The output range: the ranks to sort, or with `rank_segments` those of each segment of the
     // user's. These begin at the offsets from word `offsets_first` on.

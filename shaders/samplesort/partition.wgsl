@@ -37,6 +37,9 @@ fn scan_store(i: u32, value: u32) {
     cells[i] = value;
 }
 
+// More than any position, as are the TILE - 1 numbers after it.
+const NOWHERE: u32 = 0xffffffffu - (TILE - 1u);
+
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -58,6 +61,13 @@ fn main(
     var rank: array<u32, EACH>;
     let full = is_full(tile);
     load_records(tile, lane);
+    // The end of the room for a child, loaded while records are. `segments` is the table of the
+    // children here.
+    var room_end = 0xffffffffu;
+    if params.target_room > 0u {
+        let at = 1u + 4u * min(lane, params.slots - 1u);
+        room_end = segments[at] + segments[at + 1u];
+    }
     workgroupBarrier();
     if !find_bins(bins) {
         search_records();
@@ -83,7 +93,10 @@ fn main(
     if lane < NODES {
         atomicStore(&histogram[lane], begin);
         if count > 0u {
-            offsets[before >> 16u] = room - begin;
+            // Records for which there is no room are not stored: they are moved again. (This is not
+            // compared before the sums, which would wait for the atomic.)
+            let has_room = room + count <= room_end;
+            offsets[before >> 16u] = select(NOWHERE, room, has_room) - begin;
             atomicOr(&marks[begin / 16u], 1u << (begin % 16u));
         }
     }
@@ -101,6 +114,7 @@ fn main(
     }
     workgroupBarrier();
     let all = tile.end - tile.start;
+    let end = max(params.len, params.target_room);
     for (var j = 0u; j < EACH; j++) {
         rank[j] += atomicLoad(&histogram[node[j]]);
     }
@@ -110,9 +124,7 @@ fn main(
             let position = part + j * LANES + lane;
             let word = atomicLoad(&marks[position / 16u]);
             let marked = countOneBits(word & (0xffffu >> (15u - position % 16u)));
-            // Clamped: if keys or counts are overwritten meanwhile, a child has other records than
-            // `count` found.
-            to[j] = min(offsets[(word >> 16u) + marked - 1u] + position, tile.last);
+            to[j] = offsets[(word >> 16u) + marked - 1u] + position;
         }
         for (var word = 0u; word < WORDS; word += ORDERED_WORDS) {
             if part + word > 0u {
@@ -129,7 +141,9 @@ fn main(
             workgroupBarrier();
             for (var j = 0u; j < PART / LANES; j++) {
                 let position = j * LANES + lane;
-                if part + position < all {
+                // If keys or counts are overwritten meanwhile, a child has other records than
+                // `count` found.
+                if (part + position < all) & (to[j] < end) {
                     store_ordered(to[j], word, position);
                 }
             }

@@ -29,13 +29,6 @@
 @group(0) @binding(8) var<storage, read_write> tile_segments: array<u32>;
 @group(0) @binding(9) var<storage, read_write> children: array<u32>;
 
-fn hash(x: u32) -> u32 {
-    var z = x * 0x9e3779b9u;
-    z = (z ^ (z >> 15u)) * 0x85ebca6bu;
-    z = (z ^ (z >> 13u)) * 0xc2b2ae35u;
-    return z ^ (z >> 16u);
-}
-
 // The position of sample `i` of `samples` = 2^log2 among `count` records.
 fn sample_position(i: u32, count: u32, log2: u32, salt: u32) -> u32 {
     let begin = i * (count >> log2) + ((i * (count & (params.samples - 1u))) >> log2);

@@ -7,6 +7,12 @@
 // replaced by its start. If there is a further level, `children` is its table of segments (see
 // `segments.wgsl`), with `slots` for the children of each segment.
 //
+// At the first level of a large sort, not all records are counted before they are moved. A child
+// gets room by the number of its counted records (ROOMS): a start and a size in `children`. Once
+// all are moved, `counts` has where the records of each child end, and so their number (MOVED).
+// `again` is a table of one segment, all records. It has no tiles, unless a child had too little
+// room: then the starts of all children are computed anew, and all records are moved again.
+//
 // After the last level, children are packed greedily, from the first on, into items that fit a
 // tile. Lanes find the starts of items by pointer jumping. `children`: the number of items, then
 // for each item its first record, its number of records, and its state. It is DONE if it is
@@ -21,6 +27,7 @@
 
 @group(0) @binding(6) var<storage, read> splitters: array<u32>;
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(8) var<storage, read_write> again: array<u32>;
 @group(0) @binding(9) var<storage, read_write> children: array<atomic<u32>>;
 @group(0) @binding(10) var<storage, read> offsets: array<u32>;
 
@@ -77,7 +84,57 @@ fn is_unwanted(start: u32, count: u32) -> bool {
     return is_outside & (start + count <= end);
 }
 
-fn segments_of_next_level(number: u32, lane: u32, start: u32, count: u32) {
+// The stages of a level whose records are not counted before they are moved.
+const ROOMS: u32 = 1u;
+const MOVED: u32 = 2u;
+
+// The room of a child of which `sampled` records were counted, in whole rows of memory.
+fn room_of(sampled: u32) -> u32 {
+    // The square root, bit by bit: floats may be rounded otherwise on another device.
+    var root = 0u;
+    for (var bit = 1u << 15u; bit > 0u; bit /= 2u) {
+        let more = root + bit;
+        root = select(root, more, more * more <= sampled);
+    }
+    let room = (sampled + params.deviations * (root + 5u)) << params.interval_log2;
+    return (room + 31u) / 32u * 32u;
+}
+
+fn rooms_of_children(lane: u32) {
+    let sampled = counts[lane];
+    let room = select(0u, room_of(sampled), lane < params.slots);
+    let begin = exclusive_sum(lane, room);
+    counts[lane] = begin;
+    if lane < params.slots {
+        atomicStore(&children[1u + 4u * lane], begin);
+        atomicStore(&children[2u + 4u * lane], room);
+    }
+}
+
+fn children_with_rooms(lane: u32) {
+    var start = 0u;
+    var count = 0u;
+    var is_over = false;
+    if lane < params.slots {
+        start = atomicLoad(&children[1u + 4u * lane]);
+        count = counts[lane] - start;
+        is_over = count > atomicLoad(&children[2u + 4u * lane]);
+    }
+    let over_before = exclusive_sum(lane, select(0u, 1u, is_over));
+    if lane == LANES - 1u {
+        items[0] = over_before + select(0u, 1u, is_over);
+    }
+    let begin = exclusive_sum(lane, count);
+    let moves_again = items[0] > 0u;
+    counts[lane] = begin;
+    if lane < 5u {
+        let tiles = select(0u, 0xffffffffu, moves_again);
+        again[lane] = select(select(0u, tiles, lane == 0u), params.len, lane == 2u);
+    }
+    segments_of_next_level(0u, lane, select(start, begin, moves_again), count, begin);
+}
+
+fn segments_of_next_level(number: u32, lane: u32, start: u32, count: u32, target_start: u32) {
     let own = select(0u, tiles_between(start, count), lane < params.slots);
     let before = exclusive_sum(lane, own);
     if lane == LANES - 1u {
@@ -85,10 +142,11 @@ fn segments_of_next_level(number: u32, lane: u32, start: u32, count: u32) {
     }
     workgroupBarrier();
     if lane < params.slots {
-        let at = 1u + 3u * (number * params.slots + lane);
+        let at = 1u + 4u * (number * params.slots + lane);
         atomicStore(&children[at], start);
         atomicStore(&children[at + 1u], count);
         atomicStore(&children[at + 2u], first_item + before);
+        atomicStore(&children[at + 3u], target_start);
     }
 }
 
@@ -121,7 +179,7 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
     }
     workgroupBarrier();
     let count = select(0u, begins[next] - begin, atomicLoad(&is_cut[lane]) == 1u);
-    let start = segment.start + begin;
+    let start = segment.target_start + begin;
     let is_alone = count > 0u && next == lane + 1u;
     let done = is_unwanted(start, count) || (is_alone && is_uniform(number, lane));
     var own = min(count, 1u);
@@ -151,9 +209,22 @@ fn items_of_segment(number: u32, segment: Segment, lane: u32, begin: u32) {
         let first = begins[child] + part;
         let left = begins[jumps[child] / 2u] - first;
         let at = 1u + 3u * (first_item + item);
-        atomicStore(&children[at], segment.start + first);
+        atomicStore(&children[at], segment.target_start + first);
         atomicStore(&children[at + 1u], select(left, min(left, params.capacity), is_done == 1u));
         atomicStore(&children[at + 2u], select(state, DONE, is_done == 1u));
+    }
+}
+
+fn children_of(number: u32, lane: u32) {
+    let segment = segment_at(number);
+    let count = counts[number * NODES + lane];
+    let begin = exclusive_sum(lane, count);
+    let start = segment.target_start + begin;
+    counts[number * NODES + lane] = start;
+    if params.slots > 0u {
+        segments_of_next_level(number, lane, start, count, start);
+    } else {
+        items_of_segment(number, segment, lane, begin);
     }
 }
 
@@ -167,13 +238,11 @@ fn main(
     if number >= params.segments {
         return;
     }
-    let segment = segment_at(number);
-    let count = counts[number * NODES + lane];
-    let begin = exclusive_sum(lane, count);
-    counts[number * NODES + lane] = segment.start + begin;
-    if params.slots > 0u {
-        segments_of_next_level(number, lane, segment.start + begin, count);
+    if params.stage == ROOMS {
+        rooms_of_children(lane);
+    } else if params.stage == MOVED {
+        children_with_rooms(lane);
     } else {
-        items_of_segment(number, segment, lane, begin);
+        children_of(number, lane);
     }
 }

@@ -39,7 +39,7 @@ fn is_full(tile: Tile) -> bool {
 }
 
 fn tiles() -> u32 {
-    var all = (params.len + TILE - 1u) / TILE;
+    var all = (records() + TILE - 1u) / TILE;
     if params.whole == 0u {
         all = min(segments[0], params.tiles);
     }

@@ -11,7 +11,8 @@ parameters! {
     /// `samplesort/params.wgsl`.
     SortParams {
         len, first, end,
-        segments, whole, child, slots, nodes, bins, stride, samples, seed,
+        segments, whole, source_room, target_room, stage, interval_log2, deviations,
+        child, slots, nodes, bins, stride, samples, seed,
         rank_begin, rank_end, rank_segments, offsets_first, skips_done,
         tile, group_tiles, capacity, tiles, items, splitter_words, is_listed, is_spread,
         source_sign_low, source_sign_high, source_flip_low, source_flip_high,
@@ -42,6 +43,12 @@ impl Partition {
         bins(self.nodes, true, shape) > 0
     }
 }
+
+/// What `samplesort/table.wgsl` makes of a level's counts: the table of its children, or their room
+/// by an estimate; and once the records are moved, the table of children that had room.
+pub(super) const COUNTED: u32 = 0;
+pub(super) const ROOMS: u32 = 1;
+pub(super) const MOVED: u32 = 2;
 
 /// The largest number of tiles that are merged at once: `merge.wgsl` searches in all but one.
 pub(crate) const MERGED_TILES: u32 = 16;
@@ -176,7 +183,15 @@ fn of_shape(shape: Shape) -> Vec<Kernel> {
     });
     for (nodes, tile, lanes) in partitions {
         let of = Partition { nodes, tile, lanes };
-        kernels.extend([count(of, shape), table(nodes), partition(of, shape)]);
+        kernels.extend([count(of, false, shape), table(nodes), partition(of, shape)]);
+        // Those of the first level of large sorts.
+        let is_sampled = match shape {
+            Shape::Word => lanes == 512 && tile == 8192,
+            _ => true,
+        };
+        if is_sampled {
+            kernels.push(count(of, true, shape));
+        }
     }
     for (samples, is_compact) in [(1024, true), (1024, false), (most_samples, false)] {
         kernels.push(splitters(samples, is_compact, shape));
@@ -220,7 +235,8 @@ pub(crate) fn of_rows(words: u32) -> Vec<Kernel> {
         tile: 4096,
         lanes: 512,
     };
-    let mut kernels = vec![count(of, shape), table(256), partition(of, shape)];
+    let mut kernels = vec![table(256), partition(of, shape)];
+    kernels.extend([false, true].map(|is_sampled| count(of, is_sampled, shape)));
     kernels.extend([1024, most_samples].map(|samples| splitters(samples, false, shape)));
     kernels.extend([false, true].map(|in_place| {
         let sizes = TileSizes {
@@ -279,9 +295,9 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
     parts.kernel(&name, samples * words, Conflicts::WhereItSearches)
 }
 
-/// Counts the records of each child.
+/// Counts the records of each child: all, or one of each interval.
 #[must_use]
-pub fn count(of: Partition, shape: Shape) -> Kernel {
+pub fn count(of: Partition, is_sampled: bool, shape: Shape) -> Kernel {
     let cells = searched_words(of.nodes, shape);
     let pieces = shape.pieces();
     let constants = [("NODES", of.nodes), ("TILE", of.tile), ("CELLS", cells)];
@@ -292,14 +308,14 @@ pub fn count(of: Partition, shape: Shape) -> Kernel {
         Shape::Pair => wgsl!("samplesort/count.wgsl", "find_by_keys"),
         _ => wgsl!("samplesort/count.wgsl", "find_by_records"),
     };
-    parts.files(&[find, wgsl!("samplesort/count.wgsl", "count")]);
-    let name = format!(
-        "count.{}.{}x{}.{}",
-        of.nodes,
-        of.tile,
-        of.lanes,
-        shape.name()
-    );
+    let (counted, sampled) = if is_sampled {
+        (wgsl!("samplesort/count.wgsl", "sampled"), ".sampled")
+    } else {
+        (wgsl!("samplesort/count.wgsl", "all"), "")
+    };
+    parts.files(&[counted, find, wgsl!("samplesort/count.wgsl", "count")]);
+    let Partition { nodes, tile, lanes } = of;
+    let name = format!("count.{nodes}.{tile}x{lanes}{sampled}.{}", shape.name());
     let memory = cells + with_one_more(of.nodes);
     parts.kernel(&name, memory, Conflicts::WhereItSearches)
 }

@@ -5,9 +5,10 @@
 //! up to 16 tiles        sort each tile; merge all of them at once, by rank
 //! more                  for each level:
 //!   splitters             of each segment, from sorted samples
-//!   count                 the records of each child
+//!   count                 the records of each child; at the first level of large sorts, some
 //!   table                 the offset of each child
 //!   partition             the records among the children
+//!                       where some were counted: the records again, if a child had no room
 //!                       the last level's table packs children into items that fit a tile;
 //!                       sort these
 //! ```
@@ -40,7 +41,7 @@ mod record;
 mod shape;
 mod tuning;
 
-pub use plan::{Level, Sizes, SortPlan};
+pub use plan::{Estimate, Level, Rooms, Sizes, SortPlan};
 pub use record::{AS_THEY_ARE, Ranks, Records, WordSort, record, record_with};
 pub use shape::Shape;
 pub use tuning::Tuning;

@@ -4,6 +4,8 @@ use super::kernels::{MERGED_TILES, Partition, partition_bytes};
 use super::shape::Shape;
 use super::tuning::{MOST_SAMPLES, Tuning};
 use crate::device::DeviceLimits;
+use crate::key::KeyType;
+use std::ops::RangeInclusive;
 
 /// The sizes that determine the sort's speed, and not its result, for one device and one shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +42,56 @@ pub struct Sizes {
     pub spread_tile: u32,
     /// The smallest number of records whose items are spread.
     pub spread_from: u32,
+    /// How children get room without a count of their records.
+    pub rooms: Rooms,
     /// True if tile kernels should compile fast rather than run fast.
     pub is_compact: bool,
+}
+
+/// Room for the children of the first level by an estimate: some of their records are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rooms {
+    /// The smallest number of records of which not all are counted.
+    pub from: u32,
+    /// Records that are counted for each child, on average, at least.
+    pub counted: u32,
+    /// The largest number of records for which scratch memory may have room.
+    pub most: u32,
+    /// Standard deviations of the count for which a child gets room.
+    pub deviations: u32,
+}
+
+/// An estimate of the number of records of each child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// One record in 2^`interval_log2` is counted.
+    pub interval_log2: u32,
+    /// The largest number of records for which the children have room.
+    pub room: u32,
+}
+
+impl Rooms {
+    /// The least and the largest log2 of an interval. In a shorter one so many records are counted
+    /// that the count of all takes little longer.
+    const INTERVALS: RangeInclusive<u32> = 5..=8;
+
+    /// The estimate for `len` records in `slots` children, if it pays.
+    fn estimate(&self, len: u32, slots: u32) -> Option<Estimate> {
+        let each = len / slots / self.counted.max(1);
+        let interval_log2 = each.checked_ilog2()?.min(*Self::INTERVALS.end());
+        // As `room_of` in `samplesort/table.wgsl`, and two deviations more for what is rounded up.
+        // The sum of the square roots is largest for equal children.
+        let counted = len.div_ceil(1 << interval_log2);
+        let deviation = counted.div_ceil(slots).isqrt() + 7;
+        let spare = u64::from(slots) * u64::from(self.deviations) * u64::from(deviation);
+        let rows = u64::from(slots) * 32;
+        let room = ((u64::from(counted) + spare) << interval_log2) + rows;
+        let pays = len >= self.from && interval_log2 >= *Self::INTERVALS.start();
+        (pays && room <= self.most.into()).then_some(Estimate {
+            interval_log2,
+            room: room as u32,
+        })
+    }
 }
 
 /// The largest number of records of a tile that is sorted: 256 lines of 16, of two passes over
@@ -66,6 +116,11 @@ impl Sizes {
         let is_compact = sizes.is_compact || tuning.tile <= 1024;
         Self {
             is_compact,
+            // The tables of small tiles leave too little of the scratch memory.
+            rooms: Rooms {
+                from: if is_compact { u32::MAX } else { 1 << 25 },
+                ..sizes.rooms
+            },
             spread_tile: if is_compact { 0 } else { sizes.spread_tile },
             merged: match shape {
                 Shape::Row { .. } => 0,
@@ -104,6 +159,10 @@ impl Sizes {
             lanes_of_partition
         } else {
             nodes
+        };
+        let key = match shape.key_words() {
+            1 => KeyType::U32,
+            _ => KeyType::U64,
         };
         // Tiles of one word are ordered by halves, which takes less memory and fewer lanes.
         let by_halves = Partition {
@@ -150,6 +209,12 @@ impl Sizes {
                 _ => 0,
             },
             spread_from: 1 << 20,
+            rooms: Rooms {
+                from: 1 << 25,
+                counted: 1 << 12,
+                most: limits.max_len(key).min(u32::MAX.into()) as u32,
+                deviations: 6,
+            },
             is_compact: false,
         }
     }
@@ -199,6 +264,8 @@ pub struct Level {
     pub tiles: u32,
     /// Samples per segment.
     pub samples: u32,
+    /// The estimate by which children get room; `None` if all records are counted.
+    pub estimate: Option<Estimate>,
     /// Records of the tiles of the final sort.
     pub sort_tile: u32,
     /// True if the items of the final sort are spread over buckets.
@@ -256,7 +323,11 @@ impl SortPlan {
             } else {
                 16
             };
-            let samples = each * (len / segments / child).clamp(32, nodes_here.max(32));
+            let children_here = (len / segments / child).clamp(32, nodes_here.max(32));
+            // 1024 take as long to sort as 512, and make children more even: 2^22 keys of one word
+            // take 0.165 and not 0.170 ms on an H200.
+            let least = if children_here < 64 { 0 } else { 1024 };
+            let samples = (each * children_here).max(least);
             // In large sorts, more children per tile pay for a larger tile.
             let is_wide = len >= sizes.large && (sizes.is_always_wide || nodes_here > sizes.nodes);
             let (tile, lanes) = if is_wide {
@@ -276,6 +347,9 @@ impl SortPlan {
                 partition,
                 tiles: len.div_ceil(partition.tile) + 2 * segments.min(len),
                 samples: samples.next_power_of_two().min(sizes.samples),
+                estimate: (number == 0 && !is_last)
+                    .then(|| sizes.rooms.estimate(len, slots))
+                    .flatten(),
                 sort_tile,
                 is_spread,
             };

@@ -1,6 +1,6 @@
 //! Records the dispatches of a sample sort.
 
-use super::kernels::{self, MERGE_LANES, SortParams, TileSizes};
+use super::kernels::{self, COUNTED, MERGE_LANES, MOVED, ROOMS, SortParams, TileSizes};
 use super::plan::{Level, Sizes, SortPlan};
 use super::shape::Shape;
 use super::tuning::Tuning;
@@ -31,7 +31,7 @@ pub struct WordSort {
     pub source: Records,
     /// The result.
     pub target: Records,
-    /// Scratch memory of the same size, separate from source and target.
+    /// Scratch memory of the same size or more, separate from source and target.
     pub scratch: Records,
     /// The key map: applied at the first read, inverted at the last write.
     pub map: KeyMap,
@@ -74,19 +74,25 @@ pub fn record_with(
     if sort.len == 0 || (sort.len == 1 && sort.source == sort.target) {
         return;
     }
+    let plan = SortPlan::new(sort.len, sizes);
+    let room = match &plan {
+        SortPlan::Levels(levels) => levels[0].estimate.unwrap_or_default().room,
+        _ => 0,
+    };
     let recorder = Recorder {
         sort,
         sizes,
         limits,
+        room,
     };
     let mut reserve = |records: Records| {
-        let words = u64::from(sort.len) * 4;
+        let words = u64::from(room.max(sort.len)) * 4;
         recording.reserve(records.keys, words * u64::from(sort.shape.key_words()));
         if let Some(values) = records.values {
             recording.reserve(values, words);
         }
     };
-    match SortPlan::new(sort.len, sizes) {
+    match plan {
         SortPlan::Tile(tile) => {
             let in_place = sort.source == sort.target;
             let maps = (sort.map, sort.map);
@@ -109,6 +115,36 @@ struct Recorder<'a> {
     sort: &'a WordSort,
     sizes: &'a Sizes,
     limits: &'a DeviceLimits,
+    /// The records for which children have room in scratch memory; 0 if all are counted.
+    room: u32,
+}
+
+/// A dispatch of one kernel.
+#[derive(Clone, Copy)]
+struct Dispatch {
+    phase: Phase,
+    round: u32,
+    workgroups: u32,
+    /// Records of a workgroup.
+    each: u32,
+    /// True if the last part does all that is beyond the workgroups.
+    is_open: bool,
+    keys: u64,
+    parameters: SortParams,
+}
+
+impl Default for Dispatch {
+    fn default() -> Self {
+        Self {
+            phase: Phase::BaseCase,
+            round: 0,
+            workgroups: 1,
+            each: 1,
+            is_open: false,
+            keys: 0,
+            parameters: SortParams::default(),
+        }
+    }
 }
 
 /// The name of a binding, and its buffer.
@@ -141,14 +177,15 @@ impl Recorder<'_> {
             );
             recording.reserve(Buffer::Counts, nodes * 4);
             recording.reserve(Buffer::TileTable, u64::from(level.tiles) * 4);
-            // The first level does not read its segments, but binds them.
-            recording.reserve(Buffer::Segments(segments), 16);
-            let entries = if is_last {
-                self.most_items(level).into()
+            // The first level binds a table of segments, and may move all records again as one.
+            recording.reserve(Buffer::Segments(segments), 20);
+            // An item has three words, a segment four; and one word is for all of them.
+            let words = if is_last {
+                3 * u64::from(self.most_items(level))
             } else {
-                u64::from(level.segments) * u64::from(level.slots)
+                4 * u64::from(level.segments) * u64::from(level.slots)
             };
-            recording.reserve(next, 4 + 12 * entries);
+            recording.reserve(next, 4 + 4 * words);
             let next = (next, levels.get(number + 1));
             self.split(recording, number as u32, level, from, to, next);
             from = (to, AS_THEY_ARE);
@@ -169,30 +206,20 @@ impl Recorder<'_> {
         };
         let kernel = kernels::sort(sizes, self.sort.shape);
         let bindings = self.sorted(from.0, in_place, self.sort.target);
-        let mut dispatches: Vec<_> = parts(likely, sort_tile, self.limits).collect();
-        let workgroups: Vec<_> = dispatches.iter().map(|(first, end)| end - first).collect();
-        // The last dispatch sorts all items beyond the likely number.
-        if let Some(last) = dispatches.last_mut() {
-            last.1 = u32::MAX;
-        }
-        for ((first, end), workgroups) in dispatches.into_iter().zip(workgroups) {
-            let parameters = SortParams {
-                first,
-                end,
+        let of_items = Dispatch {
+            phase: Phase::BucketSort,
+            workgroups: likely,
+            each: sort_tile,
+            is_open: true,
+            keys: u64::from(likely) * u64::from(sort_tile),
+            parameters: SortParams {
                 items,
                 is_listed: 1,
                 ..self.parameters(AS_THEY_ARE, self.sort.map)
-            };
-            recording.steps.push(Step {
-                phase: Phase::BucketSort,
-                round: 0,
-                kernel: kernel.clone(),
-                workgroups: grid(workgroups, self.limits),
-                bindings: bindings.clone(),
-                parameters: parameters.into(),
-                keys: u64::from(workgroups) * u64::from(sort_tile),
-            });
-        }
+            },
+            ..Dispatch::default()
+        };
+        self.dispatch(recording, &kernel, &bindings, of_items);
     }
 
     /// Bins of a segment; 0 if its records are searched in a tree alone.
@@ -234,6 +261,8 @@ impl Recorder<'_> {
     }
 
     /// Records one level: partitions its segments.
+    // One dispatch after the other.
+    #[expect(clippy::too_many_lines)]
     fn split(
         &self,
         recording: &mut Recording,
@@ -243,103 +272,183 @@ impl Recorder<'_> {
         to: Records,
         (next, next_level): (Buffer, Option<&Level>),
     ) {
-        let is_last = next_level.is_none();
-        let len = self.sort.len;
-        let (segments, partition) = (level.segments, level.partition);
+        let (segments, partition, shape) = (level.segments, level.partition, self.sort.shape);
+        let parameters = self.of_level(number, level, next_level, map);
         let table = ("segments", Buffer::Segments((number % 2) as u8));
-        // Children that are in order in the target need no item, unless their keys must be mapped.
-        let skips_done = number % 2 == 1 && self.sort.map.sign_mask == 0 && self.sort.map.flip == 0;
-        // A workgroup reads splitters and adds counts once for several tiles, if there are enough
-        // workgroups for all multiprocessors.
-        let group_tiles = (level.tiles / 1024).clamp(1, 4);
-        let of_level = SortParams {
-            segments,
-            whole: u32::from(number == 0),
-            child: level.child,
-            slots: if is_last { 0 } else { level.slots },
-            nodes: partition.nodes,
-            bins: self.bins(level),
-            stride: self.stride(level),
-            samples: level.samples,
-            seed: self.limits.sampling_seed.wrapping_add(number),
-            skips_done: skips_done.into(),
-            group_tiles,
-            capacity: level.sort_tile - 31,
-            tiles: level.tiles,
-            items: self.most_items(level),
-            is_spread: u32::from(is_last && level.is_spread),
-            ..self.parameters(map, AS_THEY_ARE)
+        let of_level = Dispatch {
+            phase: Phase::Ranks,
+            round: number,
+            workgroups: segments,
+            each: 1,
+            keys: u64::from(segments) * u64::from(partition.nodes),
+            parameters,
+            ..Dispatch::default()
         };
-        let shape = self.sort.shape;
-        let table_of_children = kernels::table(partition.nodes);
-        let mut step =
-            |phase, kernel: Kernel, workgroups: u32, each: u32, bindings: Vec<Table>, keys: u64| {
-                // The table gets the tile size of the next level.
-                let tile = if kernel == table_of_children {
-                    next_level.map_or(1, |next| next.partition.tile)
-                } else {
-                    partition.tile
-                };
-                for (first, end) in parts(workgroups, each, self.limits) {
-                    recording.steps.push(Step {
-                        phase,
-                        round: number,
-                        kernel: kernel.clone(),
-                        workgroups: grid(end - first, self.limits),
-                        bindings: bindings.clone(),
-                        parameters: SortParams {
-                            first,
-                            end,
-                            tile,
-                            ..of_level
-                        }
-                        .into(),
-                        keys: keys * u64::from(end - first) / u64::from(workgroups),
-                    });
-                }
-            };
+
         let splitters = kernels::splitters(self.most_samples(level), self.sizes.is_compact, shape);
-        let mut bindings = self.source(from);
-        bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS, ("children", next)]);
-        let samples = u64::from(segments) * u64::from(level.samples);
-        step(Phase::Splitters, splitters, segments, 1, bindings, samples);
+        let of_records = |segments| {
+            let mut bindings = self.source(from);
+            bindings.extend([segments, SPLITTERS, COUNTS, TILE_SEGMENTS]);
+            bindings
+        };
+        let mut bindings = of_records(table);
+        bindings.push(("children", next));
+        let of_splitters = Dispatch {
+            phase: Phase::Splitters,
+            keys: u64::from(segments) * u64::from(level.samples),
+            ..of_level
+        };
+        self.dispatch(recording, &splitters, &bindings, of_splitters);
 
-        let mut bindings = self.source(from);
-        bindings.extend([table, SPLITTERS, COUNTS, TILE_SEGMENTS]);
-        let count = kernels::count(partition, shape);
-        step(
-            Phase::Ranks,
-            count,
-            level.tiles.div_ceil(group_tiles),
-            partition.tile * group_tiles,
-            bindings.clone(),
-            len.into(),
-        );
+        let interval_log2 = level.estimate.map_or(0, |of| of.interval_log2);
+        let counted = self.sort.len.div_ceil(1 << interval_log2);
+        let tiles = match level.estimate {
+            Some(_) => counted.div_ceil(partition.tile),
+            None => level.tiles,
+        };
+        let group_tiles = parameters.group_tiles;
+        let of_counts = Dispatch {
+            workgroups: tiles.div_ceil(group_tiles),
+            each: partition.tile * group_tiles,
+            keys: counted.into(),
+            parameters: SortParams {
+                interval_log2,
+                ..parameters
+            },
+            ..of_level
+        };
+        let count = kernels::count(partition, level.estimate.is_some(), shape);
+        self.dispatch(recording, &count, &of_records(table), of_counts);
 
-        let children = table_of_children.clone();
-        let mut tables = vec![table, SPLITTERS, COUNTS, ("children", next)];
         // Without segments of the user's no offsets are read: any buffer will do that is not
         // written.
         let offsets = match &self.sort.ranks {
             Some(Ranks {
                 segments: Some(_), ..
             }) => Buffer::Offsets,
-            _ => Buffer::TileTable,
+            _ => TILE_SEGMENTS.1,
         };
-        tables.push(("offsets", offsets));
-        let nodes = u64::from(segments) * u64::from(partition.nodes);
-        step(Phase::Ranks, children, segments, 1, tables, nodes);
+        let tables = |segments, again| {
+            let children = ("children", next);
+            let offsets = ("offsets", offsets);
+            [segments, SPLITTERS, COUNTS, again, children, offsets]
+        };
+        let of_children = |stage| Dispatch {
+            parameters: SortParams {
+                stage,
+                interval_log2,
+                // That of the next level.
+                tile: next_level.map_or(1, |next| next.partition.tile),
+                ..parameters
+            },
+            ..of_level
+        };
+        let children = kernels::table(partition.nodes);
+        let stage = level.estimate.map_or(COUNTED, |_| ROOMS);
+        // Only the table of children with rooms writes that of records to be moved again. Any other
+        // buffer will do here.
+        let unused = match next {
+            Buffer::Items => Buffer::Segments((number + 1) as u8 % 2),
+            _ => Buffer::Items,
+        };
+        recording.reserve(unused, 16);
+        let bindings = tables(table, ("again", unused));
+        self.dispatch(recording, &children, &bindings, of_children(stage));
 
-        bindings.extend(Self::target(to));
+        let of_moves = Dispatch {
+            phase: Phase::Distribution,
+            workgroups: level.tiles,
+            each: partition.tile,
+            keys: self.sort.len.into(),
+            ..of_level
+        };
         let moves = kernels::partition(partition, shape);
-        step(
-            Phase::Distribution,
-            moves,
-            level.tiles,
-            partition.tile,
-            bindings,
-            len.into(),
-        );
+        let moved = |segments| {
+            let mut bindings = of_records(segments);
+            bindings.extend(Self::target(to));
+            bindings
+        };
+        if level.estimate.is_none() {
+            self.dispatch(recording, &moves, &moved(table), of_moves);
+            return;
+        }
+        self.dispatch(recording, &moves, &moved(("segments", next)), of_moves);
+        let bindings = tables(("segments", unused), ("again", table.1));
+        self.dispatch(recording, &children, &bindings, of_children(MOVED));
+        let again = Dispatch {
+            parameters: SortParams {
+                whole: 0,
+                target_room: 0,
+                ..parameters
+            },
+            ..of_moves
+        };
+        self.dispatch(recording, &moves, &moved(table), again);
+    }
+
+    /// Records a dispatch, in parts that are short enough.
+    fn dispatch(&self, to: &mut Recording, kernel: &Kernel, bindings: &[Table], of: Dispatch) {
+        for (first, end) in parts(of.workgroups, of.each, self.limits) {
+            let workgroups = end - first;
+            let keys = of.keys * u64::from(workgroups) / u64::from(of.workgroups);
+            let is_open = of.is_open && end == of.workgroups;
+            to.steps.push(Step {
+                phase: of.phase,
+                round: of.round,
+                kernel: kernel.clone(),
+                workgroups: grid(workgroups, self.limits),
+                bindings: bindings.to_vec(),
+                parameters: SortParams {
+                    first,
+                    end: if is_open { u32::MAX } else { end },
+                    ..of.parameters
+                }
+                .into(),
+                keys,
+            });
+        }
+    }
+
+    /// The parameters of the kernels of a level.
+    fn of_level(
+        &self,
+        number: u32,
+        level: &Level,
+        next: Option<&Level>,
+        map: KeyMap,
+    ) -> SortParams {
+        let is_last = next.is_none();
+        // Children that are in order in the target need no item, unless their keys must be mapped.
+        let skips_done = number % 2 == 1 && self.sort.map.sign_mask == 0 && self.sort.map.flip == 0;
+        // A workgroup reads splitters and adds counts once for several tiles, if there are enough
+        // workgroups for all multiprocessors.
+        let group_tiles = match level.estimate {
+            Some(_) => 1,
+            None => (level.tiles / 1024).clamp(1, 8),
+        };
+        let estimate = level.estimate.unwrap_or_default();
+        SortParams {
+            segments: level.segments,
+            whole: u32::from(number == 0),
+            source_room: if number == 1 { self.room } else { 0 },
+            target_room: estimate.room,
+            deviations: self.sizes.rooms.deviations,
+            child: level.child,
+            slots: if is_last { 0 } else { level.slots },
+            nodes: level.partition.nodes,
+            bins: self.bins(level),
+            stride: self.stride(level),
+            samples: level.samples,
+            seed: self.limits.sampling_seed.wrapping_add(number),
+            skips_done: skips_done.into(),
+            tile: level.partition.tile,
+            group_tiles,
+            capacity: level.sort_tile - 31,
+            tiles: level.tiles,
+            items: self.most_items(level),
+            is_spread: u32::from(is_last && level.is_spread),
+            ..self.parameters(map, AS_THEY_ARE)
+        }
     }
 
     /// Sorts each tile of the source.
@@ -361,22 +470,15 @@ impl Recorder<'_> {
         // Without a list, the binding still needs a buffer.
         recording.reserve(Buffer::Items, 16);
         let bindings = self.sorted(self.sort.source, in_place, to);
-        for (first, end) in parts(self.sort.len.div_ceil(tile), tile, self.limits) {
-            recording.steps.push(Step {
-                phase: Phase::BaseCase,
-                round: 0,
-                kernel: kernel.clone(),
-                workgroups: grid(end - first, self.limits),
-                bindings: bindings.clone(),
-                parameters: SortParams {
-                    first,
-                    end,
-                    ..self.parameters(source, target)
-                }
-                .into(),
-                keys: u64::from(end - first) * u64::from(tile),
-            });
-        }
+        let tiles = self.sort.len.div_ceil(tile);
+        let of_tiles = Dispatch {
+            workgroups: tiles,
+            each: tile,
+            keys: u64::from(tiles) * u64::from(tile),
+            parameters: self.parameters(source, target),
+            ..Dispatch::default()
+        };
+        self.dispatch(recording, &kernel, &bindings, of_tiles);
     }
 
     /// Merges all sorted tiles.
@@ -385,23 +487,18 @@ impl Recorder<'_> {
         bindings.extend(Self::target(self.sort.target));
         let workgroups = self.sort.len.div_ceil(MERGE_LANES);
         let kernel = kernels::merge(self.sort.shape);
-        for (first, end) in parts(workgroups, MERGE_LANES, self.limits) {
-            recording.steps.push(Step {
-                phase: Phase::Merge,
-                round: 0,
-                kernel: kernel.clone(),
-                workgroups: grid(end - first, self.limits),
-                bindings: bindings.clone(),
-                parameters: SortParams {
-                    first,
-                    end,
-                    tile,
-                    ..self.parameters(AS_THEY_ARE, self.sort.map)
-                }
-                .into(),
-                keys: u64::from(end - first) * u64::from(MERGE_LANES),
-            });
-        }
+        let of_tiles = Dispatch {
+            phase: Phase::Merge,
+            workgroups,
+            each: MERGE_LANES,
+            keys: u64::from(workgroups) * u64::from(MERGE_LANES),
+            parameters: SortParams {
+                tile,
+                ..self.parameters(AS_THEY_ARE, self.sort.map)
+            },
+            ..Dispatch::default()
+        };
+        self.dispatch(recording, &kernel, &bindings, of_tiles);
     }
 
     /// The bindings of source records, and of the rows that a comparator compares.

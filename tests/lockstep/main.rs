@@ -11,6 +11,7 @@ mod oddities;
 mod prefix_sums;
 mod random_modules;
 mod ranks;
+mod rooms;
 mod samplesort;
 mod scan;
 mod shipped;

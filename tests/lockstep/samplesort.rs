@@ -9,7 +9,7 @@ use wgpu_bcfsort::internals::function_of;
 use wgpu_bcfsort::internals::recording::{Buffer, Recording};
 use wgpu_bcfsort::internals::samplesort::kernels::Partition;
 use wgpu_bcfsort::internals::samplesort::{
-    AS_THEY_ARE, Records, Sizes, SortPlan, WordSort, record_with,
+    AS_THEY_ARE, Records, Rooms, Sizes, SortPlan, WordSort, record_with,
 };
 use wgpu_bcfsort::internals::samplesort::{Shape, Tuning};
 use wgpu_bcfsort::{Comparator, KeyType, Order};
@@ -35,6 +35,12 @@ pub(super) fn sizes(shape: Shape) -> Sizes {
         large: 0,
         spread_tile: 0,
         spread_from: 0,
+        rooms: Rooms {
+            from: u32::MAX,
+            counted: 8,
+            most: u32::MAX,
+            deviations: 6,
+        },
     }
 }
 
@@ -82,6 +88,11 @@ impl Input {
             keys,
             values,
         }
+    }
+
+    /// Words of a key.
+    pub(super) const fn words(&self) -> usize {
+        self.shape.key_words() as usize
     }
 
     fn len(&self) -> u32 {
@@ -349,24 +360,30 @@ fn overwriting_keys_in_the_middle_of_a_sort_is_within_bounds() {
         let sizes = sizes(shape);
         let len = 30 * u64::from(sizes.sort_tile) + 5;
         let input = Input::new(shape, &Spec::new(Pattern::Full, len));
-        let (recording, _) = sort(&input, Order::Ascending, false, &sizes, &LIMITS);
-        for (at, step) in recording.steps.iter().enumerate().take(5) {
-            for word in [0, u32::MAX] {
-                let mut execution = input.execution(&recording);
-                for (number, step) in recording.steps.iter().enumerate() {
-                    if number == at {
-                        execution.set_buffer(Buffer::Keys, vec![word; input.keys.len()]);
-                    }
-                    let report = execution.step(step).unwrap();
-                    let findings = &report.findings;
-                    let out = findings
-                        .iter()
-                        .find(|f| f.fault != wgsl_lockstep::Fault::Race);
-                    assert!(out.is_none(), "{shape:?} before {:?}: {out:?}", step.phase);
+        overwrite_keys(&input, &sizes, 5);
+    }
+}
+
+/// Overwrites the keys before each of the first steps of a sort.
+pub(super) fn overwrite_keys(input: &Input, sizes: &Sizes, steps: usize) {
+    let (recording, _) = sort(input, Order::Ascending, false, sizes, &LIMITS);
+    for (at, step) in recording.steps.iter().enumerate().take(steps) {
+        for word in [0, u32::MAX] {
+            let mut execution = input.execution(&recording);
+            for (number, step) in recording.steps.iter().enumerate() {
+                if number == at {
+                    execution.set_buffer(Buffer::Keys, vec![word; input.keys.len()]);
                 }
+                let report = execution.step(step).unwrap();
+                let findings = &report.findings;
+                let out = findings
+                    .iter()
+                    .find(|f| f.fault != wgsl_lockstep::Fault::Race);
+                let shape = input.shape.name();
+                assert!(out.is_none(), "{shape} before {:?}: {out:?}", step.phase);
             }
-            assert!(step.keys > 0);
         }
+        assert!(step.keys > 0);
     }
 }
 

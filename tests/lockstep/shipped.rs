@@ -320,11 +320,17 @@ fn baselines_and_searches_do_have_bank_conflicts() {
         }
     }
     // The number of lanes that meet in a search depends on the data: in some run, some do. With few
-    // children hardly any do, and a merge searches no workgroup memory.
+    // children, or few records for an estimate, hardly any do, and a merge searches no workgroup
+    // memory.
     for kernel in kernels().into_iter().filter(Kernel::searches) {
         let degree = reports().get(&kernel).map(|run| run.banks().max_degree);
-        let may = kernel.is("samplesort.table") || kernel.is("samplesort.merge");
-        let least = if may { 0 } else { 2 };
+        let few = ["samplesort.table", "samplesort.merge"].map(|name| kernel.is(name));
+        let is_sampled = kernel.name().contains(".sampled");
+        let least = if few.contains(&true) || is_sampled {
+            0
+        } else {
+            2
+        };
         assert!(
             degree.is_some_and(|d| (least..=32).contains(&d)),
             "{kernel:?}: {degree:?}"
@@ -340,7 +346,21 @@ fn is_unreachable(kernel: &Kernel, site: &Site) -> bool {
     // Rows have one word here, and no item is larger than a tile.
     let missed = ["cells_load", "cells_store", "main", "store_source"];
     let is_missed = missed.contains(&function) || site.variable == "compared_rows";
-    kernel.compares_rows() && site.variable != "splitters" && is_missed
+    if kernel.is("samplesort.partition") && function == "main" {
+        // Only with rooms, the children's table is read.
+        let mut label = kernel.label().replace("partition", "count");
+        label.insert_str(label.rfind('.').unwrap_or_default(), ".sampled");
+        let has_rooms = kernels().iter().any(|other| other.label() == label);
+        if !has_rooms && ["segments", "params"].contains(&site.variable.as_str()) {
+            return true;
+        }
+    }
+    // Sorts of one level of 1024 children have no rooms, and only the first level counts a part.
+    let rooms = ["children_with_rooms", "rooms_of_children", "room_of"];
+    let levels = ["segment_at", "tile_at", "tiles", "cells_load"];
+    (kernel.is("samplesort.table.1024") && rooms.contains(&function))
+        || (kernel.name().contains(".sampled") && levels.contains(&function))
+        || (kernel.compares_rows() && site.variable != "splitters" && is_missed)
 }
 
 /// An access that is not reached is not counted.
@@ -405,11 +425,11 @@ fn pages_are_loaded_and_stored_with_the_fewest_sectors() {
     let mut seen = BTreeSet::new();
     for (kernel, report) in reports() {
         let label = kernel.label();
-        // Samples, splitters, segments of a gathered tile, and gathered rows are read from
-        // scattered addresses, and the records of a digit are written there. The segments of a
-        // top k begin anywhere. Keys of a histogram may be of any width, and are read word by word.
-        let of_samplesort = ["samplesort.sort", "samplesort.count"];
-        let sorts = of_samplesort.iter().any(|name| kernel.is(name));
+        // Samples, splitters, segments of a gathered tile, gathered rows, and the records that are
+        // counted for an estimate are read from scattered addresses, and the records of a digit are
+        // written there. The segments of a top k begin anywhere. Keys of a histogram may be of any
+        // width, and are read word by word.
+        let sorts = kernel.is("samplesort.sort");
         let picks = [
             "buckets.sample_runs",
             "baseline.random_samples",

@@ -73,7 +73,8 @@ fn kernels_and_scratch_memory_are_within_bounds() {
                     assert!(bytes <= workgroup_bytes, "{name}: {bytes}");
                 }
                 let bytes = u64::from(len) * u64::from(shape.stored_words()) * 4;
-                let bound = bytes + bytes / 10 + (16 << 20);
+                // As the documentation promises: children may have room by an estimate.
+                let bound = bytes + bytes * 15 / 100 + (16 << 20);
                 let scratch = recording.scratch_bytes();
                 assert!(scratch <= bound, "{len} {shape:?}: {scratch} of {bound}");
             }

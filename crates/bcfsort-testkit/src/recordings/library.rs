@@ -18,7 +18,9 @@ use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::internals::samplesort::Shape;
 use wgpu_bcfsort::internals::samplesort::Tuning;
 use wgpu_bcfsort::internals::samplesort::kernels::{self, Partition, TileSizes};
-use wgpu_bcfsort::internals::samplesort::{self, AS_THEY_ARE, Records, Sizes, SortPlan, WordSort};
+use wgpu_bcfsort::internals::samplesort::{
+    self, AS_THEY_ARE, Records, Rooms, Sizes, SortPlan, WordSort,
+};
 use wgpu_bcfsort::internals::scan::{ScanLayout, record_scan};
 use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::internals::shader::MATRIX;
@@ -172,10 +174,13 @@ fn sample_sorts(key: KeyType) -> Vec<Recording> {
                 // Records outside the selected ranks are moved, too.
                 let mut some = record(len, &sizes, &cut);
                 set_parameters(&mut some, &["skips_done"], 0);
-                recordings.push(in_segments(select_ranks(some.clone(), 10..len / 6)));
                 recordings.push(select_ranks(some, len / 3..len / 2));
+                // Some children have too little room, if they get it by an estimate.
+                let mut moved = record(len, &with_rooms(&sizes, shape, 0), &cut);
+                set_parameters(&mut moved, &["skips_done"], 0);
+                recordings.push(in_segments(select_ranks(moved, 10..len / 6)));
                 // One child in each segment, too large for a tile.
-                let mut large = record(len, &sizes, &LITTLE);
+                let mut large = record(len, &with_rooms(&sizes, shape, 6), &LITTLE);
                 set_parameters(&mut large, &["samples"], 1);
                 recordings.push(large);
             }
@@ -258,6 +263,26 @@ fn sizes_of_levels(shape: Shape) -> Vec<Sizes> {
         all.extend([wide(256), many, spread_in_large_tiles]);
     }
     all
+}
+
+/// Children get room by an estimate, with this number of standard deviations to spare, if the
+/// kernels of these sizes are those of large sorts.
+fn with_rooms(sizes: &Sizes, shape: Shape, deviations: u32) -> Sizes {
+    let of = Partition {
+        nodes: sizes.nodes,
+        tile: sizes.partition_tile,
+        lanes: sizes.lanes,
+    };
+    if !shape.is_row() && !kernels::all().contains(&kernels::count(of, true, shape)) {
+        return *sizes;
+    }
+    let rooms = Rooms {
+        from: 0,
+        counted: 1,
+        deviations,
+        ..sizes.rooms
+    };
+    Sizes { rooms, ..*sizes }
 }
 
 /// A sample sort with kernels of these sizes.
@@ -1101,7 +1126,13 @@ fn two_levels_of_rows(order: Order, tuning: &Tuning) -> Recording {
         map: AS_THEY_ARE,
         ranks: None,
     };
-    samplesort::record_with(&mut recording, &sort, &planned, &LIMITS);
+    // Some children have too little room by the estimate.
+    samplesort::record_with(
+        &mut recording,
+        &sort,
+        &with_rooms(&planned, shape, 0),
+        &LIMITS,
+    );
     with_sort_tile(&mut recording, shape, &sizes);
     recording
 }
@@ -1143,7 +1174,7 @@ fn rebuilt(kernel: &Kernel, shape: Shape, sizes: Option<&Sizes>) -> Kernel {
         let samples = sizes.map_or(tile, |sizes| sizes.samples);
         kernels::splitters(samples, is_compact, shape)
     } else if kernel.is("samplesort.count") {
-        kernels::count(partition, shape)
+        kernels::count(partition, kernel.name().contains(".sampled"), shape)
     } else if kernel.is("samplesort.partition") {
         kernels::partition(partition, shape)
     } else {
