@@ -28,6 +28,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use csv::Table;
 use figures::FIGURES;
 use peers::Peers;
+use pictures::tables;
 use plot::Chart;
 use report::Report;
 use state::{Results, Settings, State};
@@ -104,7 +105,7 @@ pub struct Args {
         value_parser = figure_names()
     )]
     figures: Vec<String>,
-    /// Directory of the tables that 'pictures' is drawn from
+    /// Directory of the results that 'pictures' and 'tables' are made from
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Directory for the results; created if missing
@@ -165,8 +166,10 @@ fn figure_names() -> PossibleValuesParser {
         .map(|figure| PossibleValue::new(figure.name()).help(figure.about()));
     let all = PossibleValue::new("all").help("all of these");
     let pictures = PossibleValue::new(pictures::NAME)
-        .help("those of the documentation, from the tables in --from: measures nothing");
-    PossibleValuesParser::new(figures.chain([all, pictures]))
+        .help("those of the documentation, from the results in --from: measures nothing");
+    let tables = PossibleValue::new(tables::NAME)
+        .help("those of the documents in --out, from the results in --from: measures nothing");
+    PossibleValuesParser::new(figures.chain([all, pictures, tables]))
 }
 
 /// The range of data sets to measure.
@@ -300,16 +303,22 @@ fn lacking(
         .collect()
 }
 
+/// What is made of stored tables, and not measured.
+const DRAWN: [&str; 2] = [pictures::NAME, tables::NAME];
+
 pub fn run(args: &Args) -> Result<(), Fault> {
     let started = Instant::now();
     match (&args.from, args.figures.as_slice()) {
         (Some(from), [name]) if name == pictures::NAME => {
             return pictures::run(from, &args.out, args.quiet);
         }
-        (None, names) if names.iter().all(|name| name != pictures::NAME) => {}
+        (Some(from), [name]) if name == tables::NAME => {
+            return tables::run(from, &args.out, args.quiet);
+        }
+        (None, names) if !names.iter().any(|name| DRAWN.contains(&name.as_str())) => {}
         _ => {
             return Err(Fault::Usage(
-                "'pictures' is drawn alone, and --from is for it only".to_owned(),
+                "'pictures' and 'tables' are made alone, and --from is for them only".to_owned(),
             ));
         }
     }

@@ -2,6 +2,7 @@
 //! device, and the pictures are the same on every machine.
 
 mod banks;
+pub(super) mod tables;
 
 use super::plot::{Axis, Chart, Line, Point, Scale};
 use super::{plural, write};
