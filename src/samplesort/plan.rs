@@ -71,8 +71,8 @@ pub struct Estimate {
 }
 
 impl Rooms {
-    /// The least and the largest log2 of an interval. In a shorter one so many records are counted
-    /// that the count of all takes little longer.
+    /// The least and the largest log2 of an interval. With shorter intervals, to count all records
+    /// takes little longer.
     const INTERVALS: RangeInclusive<u32> = 5..=8;
 
     /// The estimate for `len` records in `slots` children, if it pays.

@@ -1136,8 +1136,8 @@ impl<'a> SortJob<'a> {
 /// encoder or several, do not; but between two [chunks](crate::PreparedSort::record_chunk) of a
 /// sort no other that shares its memory may run: otherwise the outputs of both are unspecified, as
 /// [`record_chunk`](crate::PreparedSort::record_chunk) says. A sort keeps the buffers it was
-/// prepared with: prepare the largest sort first. (From 2^25 records on, a sort may take a tenth more
-/// than one of somewhat more records.) Scratch memory belongs to one device.
+/// prepared with: prepare the largest sort first. (From 2^25 records on, a sort may take a tenth
+/// more than one of somewhat more records.) Scratch memory belongs to one device.
 ///
 /// # Examples
 ///
