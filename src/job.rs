@@ -563,12 +563,8 @@ impl<R: AsSpan> BufferSort<R> {
                 // A key is one unit, and a struct of some words.
                 range.span().first_unit(role, self.key.bytes())
             };
-            let heads = match &self.segments {
-                Some(_) => Heads::OfSegments,
-                None => runs.heads,
-            };
             found.runs = Some(layout::Runs {
-                heads,
+                heads: runs.heads,
                 count_at: word(BufferRole::RunCount, &runs.count)?,
                 starts: words(BufferRole::RunStarts, &runs.starts)?,
                 lengths: words(BufferRole::RunLengths, &runs.lengths)?,

@@ -1,5 +1,5 @@
 // Which records are HEADS: those that begin a run. A kernel takes one section; and of_keys and
-// of_rows one of `whole` and `in_segments`.
+// of_rows `in_segments`, too.
 
 // ---- of_keys
 
@@ -28,16 +28,9 @@ fn heads_from(first: u32) -> u32 {
     return found;
 }
 
-// ---- whole
-
-// Whether a record, not the first one, is the first of its segment.
-fn begins_segment(i: u32) -> bool {
-    return false;
-}
-
 // ---- in_segments
 
-// Whether a record, not the first one, is the first of its segment.
+// Whether a record, not the first one, is the first of its segment: none is without segments.
 fn begins_segment(i: u32) -> bool {
     return segment_of(i) != segment_of(i - 1u);
 }

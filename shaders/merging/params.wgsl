@@ -17,7 +17,8 @@ struct Params {
     values_a: u32,
     values_b: u32,
     values_output: u32,
-    // The words that hold the numbers of records, if these are in buffers.
+    // 1 if the numbers of records are in buffers, and the words that hold them.
+    is_counted: u32,
     count_a: u32,
     count_b: u32,
     // The map of keys: see lib/key_map.wgsl.

@@ -1,10 +1,11 @@
-// Uses lib/key_map, lib/workgroup, merging/counts, merging/inputs, merging/key, merging/params.
+// Uses lib/key_map, lib/workgroup, merging/inputs, merging/key, merging/params.
 //
 // Merge, first phase: how many records of A are before each tile of the output (merge path: Green,
 // McColl and Bader, "GPU Merge Path").
 //
 // `splits`: the numbers of records of A and of B, and then one number for each tile and for the
-// end.
+// end. `counts_a`, `counts_b`: their words count_a and count_b are the numbers, if params.is_counted.
+// A larger number than there is room for counts as the room.
 //
 // A lane searches for one number. It compares 7 pairs of keys at once, so that these are read at
 // the same time: that leaves an eighth of all places.
@@ -12,6 +13,17 @@
 // No workgroup memory.
 
 @group(0) @binding(3) var<storage, read_write> splits: array<u32>;
+@group(0) @binding(4) var<storage, read> counts_a: array<u32>;
+@group(0) @binding(5) var<storage, read> counts_b: array<u32>;
+
+fn lengths() -> vec2<u32> {
+    var lengths = vec2<u32>(params.len_a, params.len_b);
+    if params.is_counted != 0u {
+        let given = vec2<u32>(counts_a[params.count_a], counts_b[params.count_b]);
+        lengths = min(given, lengths);
+    }
+    return lengths;
+}
 
 fn load_a(i: u32) -> Key {
     return encode_key(keys_a[params.first_a + i], key_sign(), key_flip());

@@ -22,7 +22,8 @@ fn main(
     if digit >= params.end {
         return;
     }
-    let tiles = min(params.len / TILE + u32(params.len % TILE > 0u), params.tiles);
+    let own_tiles = params.len / params.tile + u32(params.len % params.tile > 0u);
+    let tiles = min(own_tiles, params.tiles);
     let each = (tiles + LANES - 1u) / LANES;
     let first = min(lane * each, tiles);
     let end = min(first + each, tiles);

@@ -6,8 +6,9 @@ struct Params {
     // The first workgroup of this dispatch, and one past the last.
     first: u32,
     end: u32,
-    // The most tiles: the distance of two digits in `counts`.
+    // The most tiles: the distance of two digits in `counts`; and the records of a tile.
     tiles: u32,
+    tile: u32,
     // The digit of a key: of its bits, those that `flip` has are flipped.
     flip: u32,
     shift: u32,

@@ -202,8 +202,8 @@ impl Composer<'_> {
             _ => "source",
         };
         let mut bindings = vec![(source, keys)];
-        if heads == Heads::OfSegments {
-            bindings.push(("offsets", Buffer::Offsets));
+        if heads == Heads::OfKeys {
+            bindings.push(self.offsets(keys));
         }
         self.count_heads(&kernel, bindings, parameters, count);
     }
@@ -213,18 +213,25 @@ impl Composer<'_> {
         let Some(runs) = self.job.layout.found.runs else {
             return;
         };
-        let segmented = runs.heads == Heads::OfSegments;
-        let kernel = kernels::count_row_runs(segmented);
-        let mut bindings = vec![("order", order), ("compared_rows", Buffer::Keys)];
-        if segmented {
-            bindings.push(("offsets", Buffer::Offsets));
-        }
+        let kernel = kernels::count_row_runs();
+        let bindings = vec![
+            ("order", order),
+            ("compared_rows", Buffer::Keys),
+            self.offsets(order),
+        ];
         let parameters = LayoutParams {
             rows: self.job.len,
             ..self.parameters()
         };
         let count = (Buffer::RunCount, runs.count_at);
         self.count_heads(&kernel, bindings, parameters, count);
+    }
+
+    /// The offsets of the segments. Without segments none are read: any buffer will do.
+    fn offsets(&self, other: Buffer) -> (&'static str, Buffer) {
+        let has_segments = self.job.layout.segments.is_some();
+        let buffer = if has_segments { Buffer::Offsets } else { other };
+        ("offsets", buffer)
     }
 
     /// Records the kernel that finds heads, and the number of these.

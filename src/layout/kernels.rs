@@ -90,12 +90,10 @@ pub fn all() -> Vec<Kernel> {
     .into_iter()
     .chain([1, 2].into_iter().flat_map(found))
     .chain([8, 32, 64].map(|bits| count_runs(bits, Heads::OfKeys)))
-    .chain([8, 32, 64].map(|bits| count_runs(bits, Heads::OfSegments)))
     .chain([8, 64].map(|bits| count_runs(bits, Heads::OfFlags)))
     .chain([32, 64].map(|bits| count_runs(bits, Heads::OfTies)))
     .chain([
-        count_row_runs(false),
-        count_row_runs(true),
+        count_row_runs(),
         count_kept_rows(),
         scan_runs(),
         write_runs(RunOutput::Starts),
@@ -397,11 +395,10 @@ pub(crate) const SEARCHED_FROM: u32 = 8 * CELLS;
 /// What begins a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heads {
-    /// Records whose key differs from the one before: runs of equal keys.
+    /// Records whose key differs from the one before, and the first one of each segment, if there
+    /// are any: runs of equal keys.
     #[default]
     OfKeys,
-    /// The same, and the first record of each segment.
-    OfSegments,
     /// Records whose key, a flag, is not 0.
     OfFlags,
     /// Records whose key equals that of a neighbour.
@@ -416,25 +413,18 @@ pub fn count_runs(bits: u32, heads: Heads) -> Kernel {
     let (of, text) = match heads {
         Heads::OfPredicate => return count_kept_rows(),
         Heads::OfKeys => ("", wgsl!("layout/heads.wgsl", "of_keys")),
-        Heads::OfSegments => (".segments", wgsl!("layout/heads.wgsl", "of_keys")),
         Heads::OfFlags => (".flags", wgsl!("layout/heads.wgsl", "of_flags")),
         Heads::OfTies => (".ties", wgsl!("layout/heads.wgsl", "of_ties")),
     };
     let (words, load) = match (bits, heads) {
         (64, _) => ("2w", wgsl!("layout/load.wgsl", "wide_keys")),
-        (32, Heads::OfKeys | Heads::OfSegments | Heads::OfTies) => {
-            ("1w", wgsl!("layout/load.wgsl", "words"))
-        }
+        (32, Heads::OfKeys | Heads::OfTies) => ("1w", wgsl!("layout/load.wgsl", "words")),
         // These may be of 32 bits, too.
         _ => ("packed", wgsl!("layout/load.wgsl", "keys")),
     };
     let mut texts = vec![key_map(bits.div_ceil(32)), load];
-    match heads {
-        Heads::OfKeys => texts.push(wgsl!("layout/heads.wgsl", "whole")),
-        Heads::OfSegments => {
-            texts.extend([SEGMENTS, wgsl!("layout/heads.wgsl", "in_segments")]);
-        }
-        Heads::OfFlags | Heads::OfTies | Heads::OfPredicate => {}
+    if heads == Heads::OfKeys {
+        texts.extend([SEGMENTS, wgsl!("layout/heads.wgsl", "in_segments")]);
     }
     texts.extend([text, wgsl!("layout/count_runs.wgsl")]);
     Definition {
@@ -455,23 +445,15 @@ fn count_kept_rows() -> Kernel {
 
 /// Runs of rows by a comparator: the heads of each tile.
 #[must_use]
-pub fn count_row_runs(segmented: bool) -> Kernel {
-    let mut texts = Vec::new();
-    if segmented {
-        texts.extend([SEGMENTS, wgsl!("layout/heads.wgsl", "in_segments")]);
-    } else {
-        texts.push(wgsl!("layout/heads.wgsl", "whole"));
-    }
-    texts.extend([
+pub fn count_row_runs() -> Kernel {
+    let texts = [
+        SEGMENTS,
+        wgsl!("layout/heads.wgsl", "in_segments"),
         wgsl!("layout/heads.wgsl", "of_rows"),
         wgsl!("layout/count_runs.wgsl"),
-    ]);
-    let name = if segmented {
-        "layout.count_runs.rows.segments"
-    } else {
-        "layout.count_runs.rows"
-    };
+    ];
     // It asks in both directions.
+    let name = "layout.count_runs.rows";
     count_rows(name, &texts, Piece::Comparator(0, false))
 }
 

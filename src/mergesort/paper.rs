@@ -73,18 +73,14 @@ pub enum BaseCase {
     /// `ShearSort`, with two fifths of its comparators.
     #[default]
     Bitonic,
-    /// `ShearSort` of 1024 h keys by h warps, with transpositions: h = 1.
-    Long1,
-    /// The same with h = 2.
+    /// `ShearSort` of 1024 h keys by h warps, with transpositions: h = 2.
     Long2,
     /// The same with h = 4.
     Long4,
     /// The same with h = 8. It needs 32 KiB of workgroup memory for 32-bit keys and 64 KiB for
     /// 64-bit keys, which not every device has.
     Long8,
-    /// `ShearSort` of 1024 h keys by h warps, over diagonals: h = 1.
-    LongDiagonal1,
-    /// The same with h = 2.
+    /// `ShearSort` of 1024 h keys by h warps, over diagonals: h = 2.
     LongDiagonal2,
     /// The same with h = 4.
     LongDiagonal4,
@@ -105,11 +101,9 @@ named!(
     Transpose => "transpose",
     Diagonal => "diagonal",
     Bitonic => "bitonic",
-    Long1 => "long-1",
     Long2 => "long-2",
     Long4 => "long-4",
     Long8 => "long-8",
-    LongDiagonal1 => "long-diagonal-1",
     LongDiagonal2 => "long-diagonal-2",
     LongDiagonal4 => "long-diagonal-4",
     LongDiagonal8 => "long-diagonal-8",
@@ -137,8 +131,6 @@ impl BaseCase {
             Self::Transpose
             | Self::Diagonal
             | Self::Bitonic
-            | Self::Long1
-            | Self::LongDiagonal1
             | Self::NoRegisters
             | Self::OddEvenTransposition
             | Self::WarpBitonic => 1,

@@ -9,7 +9,7 @@ parameters! {
         len_a, len_b, first, end, tiles, tile,
         first_a, first_b, first_output,
         values_a, values_b, values_output,
-        count_a, count_b,
+        is_counted, count_a, count_b,
         sign_low, sign_high, flip_low, flip_high,
     }
 }
@@ -74,13 +74,12 @@ const fn bytes(of: KeyType, size: TileSize) -> u32 {
 pub fn all() -> Vec<Kernel> {
     let of = |key| {
         let merges = |size| [false, true].map(|valued| merge(key, size, valued));
-        let splits = [false, true].map(|counted| splits(key, counted));
-        [splits, merges(TileSize::Large), merges(TileSize::Small)]
+        let merges = [merges(TileSize::Large), merges(TileSize::Small)];
+        merges.into_iter().flatten().chain([splits(key)])
     };
     [KeyType::U32, KeyType::U64]
         .into_iter()
         .flat_map(of)
-        .flatten()
         .collect()
 }
 
@@ -90,21 +89,12 @@ pub const fn merges(of: KeyType) -> bool {
     of.bytes() >= 4
 }
 
-/// First phase: the records of A before each tile. If `counted`, the numbers of records are in
-/// buffers.
+/// First phase: the records of A before each tile.
 #[must_use]
-pub fn splits(of: KeyType, counted: bool) -> Kernel {
-    let (name, counts) = if counted {
-        let counts = wgsl!("merging/counts.wgsl", "in_buffers");
-        ("merging.splits.counted", counts)
-    } else {
-        let counts = wgsl!("merging/counts.wgsl", "known");
-        ("merging.splits", counts)
-    };
-    let texts = [counts, wgsl!("merging/splits.wgsl")];
+pub fn splits(of: KeyType) -> Kernel {
     Definition {
-        name: name.into(),
-        ..kernel(of, &[("LANES", SPLITS)], &texts)
+        name: "merging.splits".into(),
+        ..kernel(of, &[("LANES", SPLITS)], &[wgsl!("merging/splits.wgsl")])
     }
     .into()
 }

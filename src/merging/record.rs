@@ -65,17 +65,18 @@ pub fn record_merge(
     };
     let [keys_a, keys_b] = inputs(Buffer::Keys, Buffer::SecondKeys);
     let shared = [("keys_a", keys_a), ("keys_b", keys_b), ("splits", splits)];
-    let mut bindings = shared.to_vec();
-    if layout.counts.is_some() {
-        bindings.push(("counts_a", Buffer::Count));
-        bindings.push(("counts_b", Buffer::SecondCount));
-    }
+    // Without counts any other buffer will do that is not written.
+    let [counts_a, counts_b] = match layout.counts {
+        Some(_) => [Buffer::Count, Buffer::SecondCount],
+        None => [keys_a, keys_b],
+    };
+    let counts = [("counts_a", counts_a), ("counts_b", counts_b)];
     recording.steps.push(Step {
         phase: Phase::Search,
         round: 0,
-        kernel: kernels::splits(of, layout.counts.is_some()),
+        kernel: kernels::splits(of),
         workgroups: grid((tiles + 1).div_ceil(SPLITS), limits),
-        bindings,
+        bindings: [&shared[..], &counts].concat(),
         parameters: parameters.into(),
         // A search reads some keys of each tile.
         keys: (u64::from(tiles) + 1) * u64::from(SPLITS),
@@ -130,6 +131,7 @@ fn parameters(
         values_a: values.a,
         values_b: values.b,
         values_output: values.output,
+        is_counted: layout.counts.is_some().into(),
         count_a,
         count_b,
         sign_low: map.sign_mask as u32,

@@ -6,7 +6,7 @@ use crate::shader::{Conflicts, Definition, Kernel, Piece, Source, parameters, wg
 parameters! {
     /// `radixsort/params.wgsl`.
     DigitParams {
-        len, first, end, tiles, flip, shift, mask, next_shift, next_mask,
+        len, first, end, tiles, tile, flip, shift, mask, next_shift, next_mask,
         key_first, key_stride, key_shift, key_low, key_up, sign_low, flip_low,
     }
 }
@@ -55,10 +55,10 @@ pub fn all() -> Vec<Kernel> {
         let passes = [KeysToWords, WordsToIndices, KeysToPairs, PairsToPairs];
         let moves = passes.map(|pass| move_records(pass, tile));
         let counts = [true, false].map(|of_user| count_digits(of_user, tile));
-        let all = counts.into_iter().chain(moves);
-        all.chain([digit_offsets(tile)])
+        counts.into_iter().chain(moves)
     };
-    TILES.into_iter().flat_map(of).collect()
+    let of_tiles = TILES.into_iter().flat_map(of);
+    of_tiles.chain([digit_offsets()]).collect()
 }
 
 /// Records of a tile, for so many bytes of workgroup memory. `None` if no tile fits.
@@ -103,12 +103,12 @@ pub fn count_digits(of_user: bool, tile: u32) -> Kernel {
 
 /// Second phase of a pass: the digits of the tiles before each.
 #[must_use]
-pub fn digit_offsets(tile: u32) -> Kernel {
+pub fn digit_offsets() -> Kernel {
     let own = wgsl!("radixsort/digit_offsets.wgsl");
     let texts = [&[WORKGROUP, PARAMS], &SCAN[..], &[own]].concat();
     Definition {
         workgroup_bytes: SCAN_BYTES,
-        ..kernel("radixsort.digit_offsets", tile, &texts)
+        ..kernel("radixsort.digit_offsets", TILES[0], &texts)
     }
     .into()
 }

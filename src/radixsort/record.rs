@@ -106,6 +106,7 @@ impl Recorder<'_> {
         let parameters = DigitParams {
             len: sort.len,
             tiles: tiles as u32,
+            tile: self.tile,
             flip: if sort.is_descending { u32::MAX } else { 0 },
             shift: bits.start,
             mask: mask(bits.start..middle),
@@ -163,7 +164,7 @@ impl Recorder<'_> {
                 (kernels::count_digits(of_user, tile), &[keys, counts]),
                 tiles,
             ),
-            ((kernels::digit_offsets(tile), &[counts, totals]), digits),
+            ((kernels::digit_offsets(), &[counts, totals]), digits),
             ((kernels::move_records(pass, tile), &moved), tiles),
         ];
         for ((kernel, bindings), (workgroups, each)) in kernels {

@@ -235,8 +235,7 @@ pub(crate) fn of_rows(words: u32) -> Vec<Kernel> {
         tile: 4096,
         lanes: 512,
     };
-    let mut kernels = vec![table(256), partition(of, shape)];
-    kernels.extend([false, true].map(|is_sampled| count(of, is_sampled, shape)));
+    let mut kernels = vec![table(256), count(of, false, shape), partition(of, shape)];
     kernels.extend([1024, most_samples].map(|samples| splitters(samples, false, shape)));
     kernels.extend([false, true].map(|in_place| {
         let sizes = TileSizes {

@@ -116,9 +116,14 @@ impl Sizes {
         let is_compact = sizes.is_compact || tuning.tile <= 1024;
         Self {
             is_compact,
-            // The tables of small tiles leave too little of the scratch memory.
+            // The tables of small tiles leave too little of the scratch memory. Of a sort by a
+            // comparator, a count takes little of the time.
             rooms: Rooms {
-                from: if is_compact { u32::MAX } else { 1 << 25 },
+                from: if is_compact || shape.is_row() {
+                    u32::MAX
+                } else {
+                    1 << 25
+                },
                 ..sizes.rooms
             },
             spread_tile: if is_compact { 0 } else { sizes.spread_tile },

@@ -403,7 +403,7 @@ fn runs_in_segments_equal_the_cpu() {
                 }
                 let [count_at, starts, lengths, keys, ..] = AT;
                 let runs = Runs {
-                    heads: Heads::OfSegments,
+                    heads: Heads::OfKeys,
                     count_at,
                     starts: (pick(3, 1) > 0).then_some(starts),
                     lengths: (pick(3, 2) > 0).then_some(lengths),

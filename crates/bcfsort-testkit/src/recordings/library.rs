@@ -273,7 +273,7 @@ fn with_rooms(sizes: &Sizes, shape: Shape, deviations: u32) -> Sizes {
         tile: sizes.partition_tile,
         lanes: sizes.lanes,
     };
-    if !shape.is_row() && !kernels::all().contains(&kernels::count(of, true, shape)) {
+    if !kernels::all().contains(&kernels::count(of, true, shape)) {
         return *sizes;
     }
     let rooms = Rooms {
@@ -655,10 +655,7 @@ fn found(words: u32, order: Order) -> Vec<Recording> {
             bits,
             segments: Some(1),
             found: Found {
-                runs: Some(Runs {
-                    heads: Heads::OfSegments,
-                    ..runs
-                }),
+                runs: Some(runs),
                 ..Found::default()
             },
             ..SortLayout::default()
@@ -1044,20 +1041,19 @@ fn comparisons(order: Order) -> Vec<Recording> {
         }
     }
     recordings.extend(others);
-    let heads = [Heads::OfKeys, Heads::OfSegments];
-    recordings.extend(heads.map(|heads| runs_of_rows(order, heads)));
+    recordings.extend([None, Some(1)].map(|segments| runs_of_rows(order, segments)));
     recordings
 }
 
 /// A sort of rows, and the runs among them: of all, or of those of one segment.
-fn runs_of_rows(order: Order, heads: Heads) -> Recording {
+fn runs_of_rows(order: Order, segments: Option<u32>) -> Recording {
     let (len, ..) = FOUND;
     let layout = SortLayout {
         structs: Some(ROWS),
-        segments: (heads == Heads::OfSegments).then_some(1),
+        segments,
         found: Found {
             runs: Some(Runs {
-                heads,
+                heads: Heads::OfKeys,
                 count_at: 1,
                 starts: Some(1),
                 lengths: Some(2),
