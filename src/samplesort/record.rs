@@ -153,6 +153,133 @@ const SPLITTERS: Table = ("splitters", Buffer::Splitters);
 const COUNTS: Table = ("counts", Buffer::Counts);
 const TILE_SEGMENTS: Table = ("tile_segments", Buffer::TileTable);
 
+/// The partition of one level's segments among their children. Its dispatches get the table of
+/// segments that they read.
+#[derive(Clone, Copy)]
+struct Split<'a> {
+    recorder: &'a Recorder<'a>,
+    level: &'a Level,
+    from: Records,
+    to: Records,
+    /// The table of the children.
+    children: Buffer,
+    /// Records of a tile of the next level.
+    next_tile: u32,
+    /// A dispatch of a workgroup for each segment.
+    of_segments: Dispatch,
+}
+
+impl Split<'_> {
+    /// Chooses the splitters of each segment.
+    fn splitters(&self, recording: &mut Recording, segments: Buffer) {
+        let Self {
+            recorder, level, ..
+        } = *self;
+        let is_compact = recorder.sizes.is_compact;
+        let samples = recorder.most_samples(level);
+        let kernel = kernels::splitters(samples, is_compact, recorder.sort.shape);
+        let mut bindings = self.of_records(segments);
+        bindings.push(("children", self.children));
+        let of_samples = Dispatch {
+            phase: Phase::Splitters,
+            keys: u64::from(level.segments) * u64::from(level.samples),
+            ..self.of_segments
+        };
+        recorder.dispatch(recording, &kernel, &bindings, of_samples);
+    }
+
+    /// Counts the records of each child, or of one in each interval.
+    fn count(&self, recording: &mut Recording, segments: Buffer) {
+        let Self {
+            recorder, level, ..
+        } = *self;
+        let interval_log2 = self.interval_log2();
+        let counted = recorder.sort.len.div_ceil(1 << interval_log2);
+        let tile = level.partition.tile;
+        let tiles = match level.estimate {
+            Some(_) => counted.div_ceil(tile),
+            None => level.tiles,
+        };
+        let parameters = self.of_segments.parameters;
+        let group_tiles = parameters.group_tiles;
+        let of_tiles = Dispatch {
+            workgroups: tiles.div_ceil(group_tiles),
+            each: tile * group_tiles,
+            keys: counted.into(),
+            parameters: SortParams {
+                interval_log2,
+                ..parameters
+            },
+            ..self.of_segments
+        };
+        let is_sampled = level.estimate.is_some();
+        let kernel = kernels::count(level.partition, is_sampled, recorder.sort.shape);
+        recorder.dispatch(recording, &kernel, &self.of_records(segments), of_tiles);
+    }
+
+    /// Makes the table of the children, or of the records in `again` that must be moved again.
+    fn table(&self, recording: &mut Recording, segments: Buffer, again: Buffer, stage: u32) {
+        let recorder = self.recorder;
+        let kernel = kernels::table(self.level.partition.nodes);
+        let bindings = [
+            ("segments", segments),
+            SPLITTERS,
+            COUNTS,
+            ("again", again),
+            ("children", self.children),
+            ("offsets", recorder.offsets()),
+        ];
+        let of_children = Dispatch {
+            parameters: SortParams {
+                stage,
+                interval_log2: self.interval_log2(),
+                tile: self.next_tile,
+                ..self.of_segments.parameters
+            },
+            ..self.of_segments
+        };
+        recorder.dispatch(recording, &kernel, &bindings, of_children);
+    }
+
+    /// Moves the records to their children.
+    fn partition(&self, recording: &mut Recording, segments: Buffer) {
+        let Self {
+            recorder, level, ..
+        } = *self;
+        let kernel = kernels::partition(level.partition, recorder.sort.shape);
+        let mut bindings = self.of_records(segments);
+        bindings.extend(Recorder::target(self.to));
+        let of_tiles = Dispatch {
+            phase: Phase::Distribution,
+            workgroups: level.tiles,
+            each: level.partition.tile,
+            keys: recorder.sort.len.into(),
+            ..self.of_segments
+        };
+        recorder.dispatch(recording, &kernel, &bindings, of_tiles);
+    }
+
+    /// The same without rooms, for the records that a table has.
+    fn again(&self) -> Self {
+        let mut again = *self;
+        again.of_segments.parameters.whole = 0;
+        again.of_segments.parameters.target_room = 0;
+        again
+    }
+
+    /// The log2 of the records of which one is counted.
+    fn interval_log2(&self) -> u32 {
+        self.level.estimate.map_or(0, |of| of.interval_log2)
+    }
+
+    /// The bindings of kernels that read records.
+    fn of_records(&self, segments: Buffer) -> Vec<Table> {
+        let mut bindings = self.recorder.source(self.from);
+        bindings.extend([("segments", segments), SPLITTERS, COUNTS, TILE_SEGMENTS]);
+        bindings
+    }
+}
+
 impl Recorder<'_> {
     fn levels(&self, recording: &mut Recording, levels: &[Level]) {
         let len = self.sort.len;
@@ -261,8 +388,6 @@ impl Recorder<'_> {
     }
 
     /// Records one level: partitions its segments.
-    // One dispatch after the other.
-    #[expect(clippy::too_many_lines)]
     fn split(
         &self,
         recording: &mut Recording,
@@ -270,120 +395,44 @@ impl Recorder<'_> {
         level: &Level,
         (from, map): (Records, KeyMap),
         to: Records,
-        (next, next_level): (Buffer, Option<&Level>),
+        (children, next_level): (Buffer, Option<&Level>),
     ) {
-        let (segments, partition, shape) = (level.segments, level.partition, self.sort.shape);
-        let parameters = self.of_level(number, level, next_level, map);
-        let table = ("segments", Buffer::Segments((number % 2) as u8));
-        let of_level = Dispatch {
-            phase: Phase::Ranks,
-            round: number,
-            workgroups: segments,
-            each: 1,
-            keys: u64::from(segments) * u64::from(partition.nodes),
-            parameters,
-            ..Dispatch::default()
-        };
-
-        let splitters = kernels::splitters(self.most_samples(level), self.sizes.is_compact, shape);
-        let of_records = |segments| {
-            let mut bindings = self.source(from);
-            bindings.extend([segments, SPLITTERS, COUNTS, TILE_SEGMENTS]);
-            bindings
-        };
-        let mut bindings = of_records(table);
-        bindings.push(("children", next));
-        let of_splitters = Dispatch {
-            phase: Phase::Splitters,
-            keys: u64::from(segments) * u64::from(level.samples),
-            ..of_level
-        };
-        self.dispatch(recording, &splitters, &bindings, of_splitters);
-
-        let interval_log2 = level.estimate.map_or(0, |of| of.interval_log2);
-        let counted = self.sort.len.div_ceil(1 << interval_log2);
-        let tiles = match level.estimate {
-            Some(_) => counted.div_ceil(partition.tile),
-            None => level.tiles,
-        };
-        let group_tiles = parameters.group_tiles;
-        let of_counts = Dispatch {
-            workgroups: tiles.div_ceil(group_tiles),
-            each: partition.tile * group_tiles,
-            keys: counted.into(),
-            parameters: SortParams {
-                interval_log2,
-                ..parameters
+        let segments = Buffer::Segments((number % 2) as u8);
+        let split = Split {
+            recorder: self,
+            level,
+            from,
+            to,
+            children,
+            next_tile: next_level.map_or(1, |next| next.partition.tile),
+            of_segments: Dispatch {
+                phase: Phase::Ranks,
+                round: number,
+                workgroups: level.segments,
+                keys: u64::from(level.segments) * u64::from(level.partition.nodes),
+                parameters: self.of_level(number, level, next_level, map),
+                ..Dispatch::default()
             },
-            ..of_level
         };
-        let count = kernels::count(partition, level.estimate.is_some(), shape);
-        self.dispatch(recording, &count, &of_records(table), of_counts);
-
-        // Without segments of the user's no offsets are read: any buffer will do that is not
-        // written.
-        let offsets = match &self.sort.ranks {
-            Some(Ranks {
-                segments: Some(_), ..
-            }) => Buffer::Offsets,
-            _ => TILE_SEGMENTS.1,
-        };
-        let tables = |segments, again| {
-            let children = ("children", next);
-            let offsets = ("offsets", offsets);
-            [segments, SPLITTERS, COUNTS, again, children, offsets]
-        };
-        let of_children = |stage| Dispatch {
-            parameters: SortParams {
-                stage,
-                interval_log2,
-                // That of the next level.
-                tile: next_level.map_or(1, |next| next.partition.tile),
-                ..parameters
-            },
-            ..of_level
-        };
-        let children = kernels::table(partition.nodes);
-        let stage = level.estimate.map_or(COUNTED, |_| ROOMS);
-        // Only the table of children with rooms writes that of records to be moved again. Any other
-        // buffer will do here.
-        let unused = match next {
+        // Only the last table has records that must be moved again, and it reads no segments. Any
+        // other table will do in the place of either.
+        let unused = match children {
             Buffer::Items => Buffer::Segments((number + 1) as u8 % 2),
             _ => Buffer::Items,
         };
         recording.reserve(unused, 16);
-        let bindings = tables(table, ("again", unused));
-        self.dispatch(recording, &children, &bindings, of_children(stage));
-
-        let of_moves = Dispatch {
-            phase: Phase::Distribution,
-            workgroups: level.tiles,
-            each: partition.tile,
-            keys: self.sort.len.into(),
-            ..of_level
-        };
-        let moves = kernels::partition(partition, shape);
-        let moved = |segments| {
-            let mut bindings = of_records(segments);
-            bindings.extend(Self::target(to));
-            bindings
-        };
+        split.splitters(recording, segments);
+        split.count(recording, segments);
         if level.estimate.is_none() {
-            self.dispatch(recording, &moves, &moved(table), of_moves);
+            split.table(recording, segments, unused, COUNTED);
+            split.partition(recording, segments);
             return;
         }
-        self.dispatch(recording, &moves, &moved(("segments", next)), of_moves);
-        let bindings = tables(("segments", unused), ("again", table.1));
-        self.dispatch(recording, &children, &bindings, of_children(MOVED));
-        let again = Dispatch {
-            parameters: SortParams {
-                whole: 0,
-                target_room: 0,
-                ..parameters
-            },
-            ..of_moves
-        };
-        self.dispatch(recording, &moves, &moved(table), again);
+        split.table(recording, segments, unused, ROOMS);
+        split.partition(recording, children);
+        // All records are moved again, as one segment, if a child had no room.
+        split.table(recording, unused, segments, MOVED);
+        split.again().partition(recording, segments);
     }
 
     /// Records a dispatch, in parts that are short enough.
@@ -499,6 +548,13 @@ impl Recorder<'_> {
             ..Dispatch::default()
         };
         self.dispatch(recording, &kernel, &bindings, of_tiles);
+    }
+
+    /// The offsets of the user's segments. Without segments none are read: any buffer will do that
+    /// is not written.
+    fn offsets(&self) -> Buffer {
+        let segments = self.sort.ranks.as_ref().and_then(|ranks| ranks.segments);
+        segments.map_or(TILE_SEGMENTS.1, |_| Buffer::Offsets)
     }
 
     /// The bindings of source records, and of the rows that a comparator compares.
