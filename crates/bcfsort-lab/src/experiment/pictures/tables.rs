@@ -94,20 +94,15 @@ fn row(records: &str, columns: &[&str], fast: &[Fast]) -> Option<String> {
     };
     let ours = time(OURS)?;
     let cells = columns.iter().map(|&name| match time(name) {
-        Some(ms) if name == columns[0] => milliseconds(ms),
+        Some(ms) if name == columns[0] => format!(" {} |", milliseconds(ms)),
         Some(ms) => {
             let ratio = ms / ours;
             let digits = if ratio < 10.0 { 2 } else { 1 };
-            format!("{} ({ratio:.digits$})", milliseconds(ms))
+            format!(" {} ({ratio:.digits$}) |", milliseconds(ms))
         }
-        None => String::new(),
+        None => " |".to_owned(),
     });
-    let cells: Vec<String> = cells.collect();
-    let joined = cells.iter().map(|cell| match cell.as_str() {
-        "" => " |".to_owned(),
-        cell => format!(" {cell} |"),
-    });
-    Some(format!("| {records} |{}", joined.collect::<String>()))
+    Some(format!("| {records} |{}", cells.collect::<String>()))
 }
 
 fn milliseconds(number: f64) -> String {
