@@ -21,7 +21,8 @@ static ALLOCATOR: out_of_memory::OrExit = out_of_memory::OrExit;
 /// Without a subcommand it is the shell of Apache DataFusion, whose sorts are done on the GPU:
 /// `SET bcfsort.device = 'cpu'` and `EXPLAIN` show the difference. `sort` sorts files.
 #[derive(Parser)]
-#[command(version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[command(name = "bcfsort-sql", version, args_conflicts_with_subcommands = true)]
+#[command(after_help = EXAMPLES)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
