@@ -315,7 +315,7 @@ fn copy_run(pair: Pair, t: u32) {
     }
 }
 
-// Uses lib/bank_matrix, lib/io, lib/key, lib/tile, lib/workgroup, merge/pairs.
+// Uses lib/bank_matrix, lib/io, lib/key, lib/workgroup, merge/pairs.
 //
 // BINARY-MERGE: page-wise merge of pairs of sorted runs (paper, section 3.2 and Algorithm 5).
 //

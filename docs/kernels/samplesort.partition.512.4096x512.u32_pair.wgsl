@@ -579,8 +579,8 @@ fn child_of(bins: Bins, r: Record) -> u32 {
     return (cells[NODES * WORDS + bin / 2u] >> (16u * (bin % 2u))) & (2u * NODES - 1u);
 }
 
-// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/bins, samplesort/io, samplesort/maps,
-// samplesort/params, samplesort/segments, samplesort/shape, samplesort/tile.
+// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/bins, samplesort/io, samplesort/params,
+// samplesort/segments, samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, partition: moves the records of a segment to its children.
 //

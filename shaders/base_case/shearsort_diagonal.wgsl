@@ -1,4 +1,4 @@
-// Uses base_case/fill_matrix, lib/bank_matrix, lib/io, lib/key, lib/tile, lib/workgroup.
+// Uses base_case/matrix, lib/bank_matrix, lib/io, lib/key, lib/workgroup.
 //
 // SHEARSORT-DIAGONAL: no transposition (paper, section 3.3 and Algorithm 2).
 //

@@ -1,5 +1,4 @@
-// Uses base_case/fill_matrix, base_case/transpose, lib/bank_matrix, lib/io, lib/key, lib/tile,
-// lib/workgroup.
+// Uses base_case/matrix, lib/bank_matrix, lib/io, lib/key, lib/workgroup.
 //
 // SHEARSORT-LONG, transposing form (paper, section 3.1, "Bank-conflict free computation on
 // non-square matrices" in the appendix, and Algorithms 3 to 5).

@@ -1,4 +1,4 @@
-// Uses base_case/fill_matrix, lib/bank_matrix, lib/io, lib/key, lib/tile, lib/workgroup.
+// Uses base_case/matrix, lib/bank_matrix, lib/io, lib/key, lib/workgroup.
 //
 // SHEARSORT-LONG over diagonals: no transposition (paper, section 3.1, "Bank-conflict free
 // computation on non-square matrices" in the appendix, and Algorithms 2 to 5).

@@ -1,4 +1,4 @@
-// Uses base_case/fill_matrix, lib/bank_matrix, lib/io, lib/key, lib/tile, lib/workgroup.
+// Uses base_case/matrix, lib/bank_matrix, lib/io, lib/key, lib/workgroup.
 //
 // ODD-EVEN TRANSPOSITION SORT in workgroup memory: the paper's baseline for its base case (appendix
 // "Register optimization"). It has bank conflicts on purpose.

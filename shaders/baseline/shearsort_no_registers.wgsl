@@ -1,5 +1,4 @@
-// Uses base_case/fill_matrix, base_case/transpose, lib/bank_matrix, lib/io, lib/key, lib/tile,
-// lib/workgroup.
+// Uses base_case/matrix, lib/bank_matrix, lib/io, lib/key, lib/workgroup.
 //
 // SHEARSORT with every comparator in workgroup memory: the paper's baseline "without register
 // optimization" (appendix "Register optimization").

@@ -1,4 +1,4 @@
-// Uses baseline/bitonic_merge, lib/bank_matrix, lib/io, lib/key, lib/tile, lib/workgroup.
+// Uses baseline/bitonic_merge, lib/bank_matrix, lib/io, lib/key, lib/workgroup.
 //
 // warpsort, step 1: a warp sorts 128 keys by Batcher's bitonic network in workgroup memory (Ye,
 // Fan, Lin, Yuan and Ienne, "High Performance Comparison-Based Sorting Algorithm on Many-Core

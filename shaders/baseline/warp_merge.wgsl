@@ -1,5 +1,4 @@
-// Uses baseline/bitonic_merge, lib/bank_matrix, lib/io, lib/key, lib/tile, lib/workgroup,
-// merge/pairs.
+// Uses baseline/bitonic_merge, lib/bank_matrix, lib/io, lib/key, lib/workgroup, merge/pairs.
 //
 // warpsort, steps 2 and 4: a warp merges a pair of sorted runs page by page (Ye, Fan, Lin, Yuan and
 // Ienne, IPDPS 2010, section III and Algorithm 2).

@@ -1,4 +1,4 @@
-// Uses lib/bank_matrix, lib/key, lib/tile, lib/workgroup.
+// Uses lib/bank_matrix, lib/key, lib/workgroup.
 //
 // Distribution: moves each run's part of each bucket to its offset (paper, section 3.2, and
 // Algorithm 6).

@@ -1,10 +1,10 @@
-// Uses layout/load, layout/needles, layout/params, layout/places, lib/key_map, lib/workgroup.
+// Uses layout/load, layout/params, layout/search, lib/key_map, lib/workgroup.
 //
 // CELLS: the place of each cell among sorted records whose keys are cells: of its first record, or
 // where that would be.
 //
 // `source`: see load.wgsl. `bounds`: the places of the first cell of each workgroup, and of the
-// last one of all. `places`: see places.wgsl; a needle is a cell.
+// last one of all. `places`: see search.wgsl; a needle is a cell.
 //
 // A workgroup of LANES lanes has 8 consecutive cells per lane. Their records are between two
 // bounds. If these are few, it reads them all, and marks the first one of each cell; a cell without

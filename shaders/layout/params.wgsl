@@ -18,7 +18,7 @@ struct Params {
     flip_low: u32,
     flip_high: u32,
     // The number of segments, the first step of a binary search, and the first offset: see
-    // segments.wgsl.
+    // load.wgsl.
     segments: u32,
     segments_power: u32,
     offsets_first: u32,

@@ -1,4 +1,4 @@
-// Uses lib/bank_matrix, lib/io, lib/key, lib/tile, lib/workgroup, merge/pairs.
+// Uses lib/bank_matrix, lib/io, lib/key, lib/workgroup, merge/pairs.
 //
 // BINARY-MERGE: page-wise merge of pairs of sorted runs (paper, section 3.2 and Algorithm 5).
 //

@@ -1,4 +1,4 @@
-// Uses lib/key_map, lib/workgroup, merging/inputs, merging/key, merging/params, merging/values.
+// Uses lib/key_map, lib/workgroup, merging/inputs.
 //
 // Merge, second phase: merges the records of each tile of TILE records.
 //

@@ -1,11 +1,11 @@
-// Uses lib/key_map, lib/workgroup, merging/inputs, merging/key, merging/params.
+// Uses lib/key_map, lib/workgroup, merging/inputs.
 //
 // Merge, first phase: how many records of A are before each tile of the output (merge path: Green,
 // McColl and Bader, "GPU Merge Path").
 //
 // `splits`: the numbers of records of A and of B, and then one number for each tile and for the
-// end. `counts_a`, `counts_b`: their words count_a and count_b are the numbers, if params.is_counted.
-// A larger number than there is room for counts as the room.
+// end. `counts_a`, `counts_b`: if params.is_counted, their words count_a and count_b are the
+// numbers; a larger one than there is room for counts as the room.
 //
 // A lane searches for one number. It compares 7 pairs of keys at once, so that these are read at
 // the same time: that leaves an eighth of all places.

@@ -1,5 +1,4 @@
-// Uses lib/bank_matrix, lib/workgroup, prefix_sums/conflict_free, prefix_sums/naive,
-// prefix_sums/params, prefix_sums/tile_matrix, prefix_sums/value.
+// Uses lib/bank_matrix, lib/workgroup, prefix_sums/lane_sums, prefix_sums/values.
 //
 // Colored prefix sums, phase 3: the prefix sums of each tile, in place (paper, introduction and
 // Appendix A).
@@ -20,7 +19,7 @@
 //  2. the scan begins with it, so the tile's, the inter-page and the intra-page offset are one;
 //  3. elements of no color are skipped, and are not written.
 //
-// Bank conflicts: only in the sums of the lanes, see naive.wgsl and conflict_free.wgsl. A page
+// Bank conflicts: only in the sums of the lanes, see lane_sums.wgsl. A page
 // passes through a padded matrix: the lanes access a line together, or each its own line.
 
 @group(0) @binding(1) var<storage, read_write> values: array<Value>;

@@ -1,5 +1,4 @@
-// Uses lib/bank_matrix, lib/workgroup, prefix_sums/params, prefix_sums/tile_matrix,
-// prefix_sums/value.
+// Uses lib/bank_matrix, lib/workgroup, prefix_sums/values.
 //
 // Colored prefix sums, phase 2: from the tiles' sums to their offsets (paper, Appendix A).
 //

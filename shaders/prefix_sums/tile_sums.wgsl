@@ -1,5 +1,4 @@
-// Uses lib/bank_matrix, lib/workgroup, prefix_sums/conflict_free, prefix_sums/naive,
-// prefix_sums/params, prefix_sums/tile_matrix, prefix_sums/value.
+// Uses lib/bank_matrix, lib/workgroup, prefix_sums/lane_sums, prefix_sums/values.
 //
 // Colored prefix sums, phase 1: the sums of each tile, one per color (paper, introduction and
 // Appendix A).
@@ -11,7 +10,7 @@
 //
 //   values[i], colors[i] for i in the tile -> tile_sums[tile_cell(color, tile)]
 //
-// Bank conflicts: only in the sums of the lanes, see naive.wgsl and conflict_free.wgsl.
+// Bank conflicts: only in the sums of the lanes, see lane_sums.wgsl.
 
 @group(0) @binding(1) var<storage, read> values: array<Value>;
 @group(0) @binding(2) var<storage, read> colors: array<u32>;

@@ -1,9 +1,9 @@
-// Uses layout/load, lib/key_map, lib/workgroup, radixsort/params, radixsort/records.
+// Uses layout/load, lib/key_map, lib/workgroup, radixsort/records.
 //
 // RADIX SORT, third phase of a pass: moves the records of a tile to the places of their digits. It
 // is stable: records with equal digits keep their order.
 //
-// `counts`, `totals`: see digit_offsets.wgsl.
+// `counts`, `totals`: see digits.wgsl.
 //
 // A tile is put in order in workgroup memory first, so that records of a digit are written one
 // after the other. What is put in order are entries, see records.wgsl. They are split by the lower

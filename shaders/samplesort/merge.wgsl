@@ -1,5 +1,4 @@
-// Uses lib/key_map, lib/workgroup, samplesort/io, samplesort/maps, samplesort/params,
-// samplesort/shape.
+// Uses lib/key_map, lib/workgroup, samplesort/io, samplesort/params, samplesort/shape.
 //
 // SAMPLE SORT, merge: merges a few sorted tiles at once, by rank. A record's rank is the sum of the
 // numbers of records before it: in its own tile, its position; in every other tile, found by binary

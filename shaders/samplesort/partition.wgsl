@@ -1,5 +1,5 @@
-// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/bins, samplesort/io, samplesort/maps,
-// samplesort/params, samplesort/segments, samplesort/shape, samplesort/tile.
+// Uses lib/key_map, lib/scan, lib/workgroup, samplesort/bins, samplesort/io, samplesort/params,
+// samplesort/segments, samplesort/shape, samplesort/tile.
 //
 // SAMPLE SORT, partition: moves the records of a segment to its children.
 //

@@ -1,3 +1,7 @@
+// The segments of a level, and the tree of a segment's splitters.
+
+// ---- segments
+
 // The segments that a level splits: at the first level all records, at others the children of the
 // level before. `segments`: the number of tiles of all segments, then for each segment its first
 // record, its number of records, its first tile, and its first record's position in the target.
@@ -45,4 +49,15 @@ fn hash(x: u32) -> u32 {
     z = (z ^ (z >> 15u)) * 0x85ebca6bu;
     z = (z ^ (z >> 13u)) * 0xc2b2ae35u;
     return z ^ (z >> 16u);
+}
+
+// ---- tree
+
+// A segment's splitters as a binary search tree in breadth-first order: node 1 is the root, the
+// children of node k are 2k and 2k + 1.
+
+// The node of splitter number `c` in ascending order, counted from 1, in a tree of `nodes` nodes.
+fn node_of(c: u32, nodes: u32) -> u32 {
+    let level = countTrailingZeros(c);
+    return (nodes >> (level + 1u)) + (c >> (level + 1u));
 }

@@ -1,5 +1,5 @@
-// Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/io, samplesort/maps,
-// samplesort/params, samplesort/shape, samplesort/spread, samplesort/tile_sort.
+// Uses lib/key_map, lib/workgroup, samplesort/cells, samplesort/io, samplesort/params,
+// samplesort/shape, samplesort/spread, samplesort/tile_sort.
 //
 // SAMPLE SORT, sort: sorts items in tiles of SORT_TILE records in workgroup memory. Items are from
 // the list of `table`, or each tile of all records is an item.

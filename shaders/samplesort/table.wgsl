@@ -1,4 +1,4 @@
-// Uses lib/scan, lib/workgroup, samplesort/params, samplesort/segments, samplesort/tree.
+// Uses lib/scan, lib/workgroup, samplesort/params, samplesort/segments.
 //
 // SAMPLE SORT, table: computes the start of each child from the children's counts, and lists the
 // next level's segments or the items to sort.

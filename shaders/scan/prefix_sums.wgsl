@@ -1,4 +1,4 @@
-// Uses lib/scan, lib/workgroup, scan/buffers, scan/params, scan/value.
+// Uses lib/scan, lib/workgroup, scan/values.
 //
 // Scan, third phase: the prefix sums of each tile.
 //

@@ -1,4 +1,4 @@
-// Uses lib/scan, scan/params, scan/value.
+// Uses lib/scan, scan/values.
 //
 // Scan, second phase: from the sums of the tiles to the sum of all tiles before each.
 //

@@ -1,4 +1,4 @@
-// Uses lib/workgroup, scan/params, scan/value.
+// Uses lib/workgroup, scan/values.
 //
 // Scan, first phase: the sum of each tile of TILE values.
 //

@@ -1,5 +1,4 @@
-// Uses layout/load, lib/key_map, lib/scan, lib/workgroup, top_k/outputs, top_k/params,
-// top_k/record, top_k/segments.
+// Uses layout/load, lib/key_map, lib/scan, lib/workgroup, top_k/records.
 //
 // TOP K of segments: the first k records of each in order, by key and then by index.
 //

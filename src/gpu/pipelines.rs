@@ -236,7 +236,7 @@ fn compile(
         // is oblivious: its indices are those of lanes and registers. Where few tiles are merged, a
         // search ends with at most the records of its tile, so a position is below the length.
         //
-        // After a sort: rows are gathered by the values of sorted records, which `layout/row.wgsl`
+        // After a sort: rows are gathered by the values of sorted records, which `layout/move.wgsl`
         // clamps. Offsets of segments only determine the segment of a record.
         //
         // Histograms: the bin of a key is compared with the number of bins, and a search has as

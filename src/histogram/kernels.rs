@@ -4,7 +4,7 @@ use crate::key::KeyType;
 use crate::shader::{Conflicts, Definition, Kernel, Piece, parameters, wgsl};
 
 parameters! {
-    /// `histogram/params.wgsl`.
+    /// `histogram/count.wgsl`.
     HistogramParams {
         len, first, end,
         key_first, key_stride, key_shift, key_low, key_up,
@@ -51,19 +51,19 @@ pub fn count(words: u32, is_near: bool) -> Kernel {
         1 => [
             wgsl!("lib/key_map.wgsl", "one_word"),
             wgsl!("layout/load.wgsl", "keys"),
-            wgsl!("histogram/bounds.wgsl", "keys"),
-            wgsl!("histogram/kept.wgsl", "one_word"),
+            wgsl!("histogram/count.wgsl", "bounds"),
+            wgsl!("histogram/count.wgsl", "kept"),
         ],
         _ => [
             wgsl!("lib/key_map.wgsl", "two_words"),
             wgsl!("layout/load.wgsl", "wide_keys"),
-            wgsl!("histogram/bounds.wgsl", "wide_keys"),
-            wgsl!("histogram/kept.wgsl", "two_words"),
+            wgsl!("histogram/count.wgsl", "wide_bounds"),
+            wgsl!("histogram/count.wgsl", "wide_kept"),
         ],
     };
     let mut texts = vec![
         wgsl!("lib/workgroup.wgsl"),
-        wgsl!("histogram/params.wgsl"),
+        wgsl!("histogram/count.wgsl", "params"),
         key_map,
         wgsl!("lib/key_map.wgsl", "order"),
         load,
@@ -71,12 +71,12 @@ pub fn count(words: u32, is_near: bool) -> Kernel {
     ];
     let mut constants = vec![("LANES", LANES), ("TILE", TILE)];
     if is_near {
-        texts.extend([kept, wgsl!("histogram/bins.wgsl", "near")]);
+        texts.extend([kept, wgsl!("histogram/count.wgsl", "near")]);
         constants.extend([("BOUNDS", BOUNDS), ("SLOTS", SLOTS)]);
     } else {
-        texts.push(wgsl!("histogram/bins.wgsl", "far"));
+        texts.push(wgsl!("histogram/count.wgsl", "far"));
     }
-    texts.push(wgsl!("histogram/count.wgsl"));
+    texts.push(wgsl!("histogram/count.wgsl", "count"));
     let (name, workgroup_bytes, conflicts) = if is_near {
         // The keys determine which bounds are compared, and what is counted.
         let bytes = 4 * (BOUNDS * words + SLOTS);

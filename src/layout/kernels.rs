@@ -39,8 +39,8 @@ pub(crate) const COUNTED: u32 = 32 * LANES;
 const SLOTS: u32 = 1024;
 
 const KEY_ORDER: Source = wgsl!("lib/key_map.wgsl", "order");
-const SEGMENTS: Source = wgsl!("layout/segments.wgsl");
-const STORE_VALUES: Source = wgsl!("layout/records.wgsl", "values");
+const SEGMENTS: Source = wgsl!("layout/load.wgsl", "segment");
+const STORE_VALUES: Source = wgsl!("layout/encode.wgsl", "values");
 const SCAN: Source = wgsl!("lib/scan.wgsl", "sum");
 const SCAN_WORDS: Source = wgsl!("lib/scan.wgsl", "words");
 const SCAN_MEMORY: Source = wgsl!("lib/scan.wgsl", "memory");
@@ -148,15 +148,15 @@ pub fn encode_keys(words: u32, segmented: bool, valued: bool) -> Kernel {
     texts.push(if valued {
         STORE_VALUES
     } else {
-        wgsl!("layout/records.wgsl", "no_values")
+        wgsl!("layout/encode.wgsl", "no_values")
     });
     texts.push(match (words, segmented) {
-        (1, false) => wgsl!("layout/records.wgsl", "keys"),
-        (1, true) => wgsl!("layout/records.wgsl", "segment_keys"),
-        (_, false) => wgsl!("layout/records.wgsl", "wide_keys"),
-        (_, true) => wgsl!("layout/records.wgsl", "segment_wide_keys"),
+        (1, false) => wgsl!("layout/encode.wgsl", "keys"),
+        (1, true) => wgsl!("layout/encode.wgsl", "segment_keys"),
+        (_, false) => wgsl!("layout/encode.wgsl", "wide_keys"),
+        (_, true) => wgsl!("layout/encode.wgsl", "segment_wide_keys"),
     });
-    texts.push(wgsl!("layout/encode_keys.wgsl"));
+    texts.push(wgsl!("layout/encode.wgsl", "encode_keys"));
     let segment = if segmented { ".segment" } else { "" };
     let value = match (words, segmented, valued) {
         (_, _, false) | (2, true, _) => "",
@@ -175,14 +175,14 @@ pub fn encode_keys(words: u32, segmented: bool, valued: bool) -> Kernel {
 pub fn encode_fields(words: u32, segmented: bool) -> Kernel {
     let mut texts = vec![EACH_ITEM, key_map(1), load_keys(1), STORE_VALUES];
     let (name, store) = match (words, segmented) {
-        (1, false) => ("1w", wgsl!("layout/records.wgsl", "keys")),
-        (1, true) => ("segment", wgsl!("layout/records.wgsl", "segment_keys")),
-        _ => ("2w", wgsl!("layout/records.wgsl", "wide_keys")),
+        (1, false) => ("1w", wgsl!("layout/encode.wgsl", "keys")),
+        (1, true) => ("segment", wgsl!("layout/encode.wgsl", "segment_keys")),
+        _ => ("2w", wgsl!("layout/encode.wgsl", "wide_keys")),
     };
     if segmented {
         texts.push(SEGMENTS);
     }
-    texts.extend([store, wgsl!("layout/encode_fields.wgsl")]);
+    texts.extend([store, wgsl!("layout/encode.wgsl", "encode_fields")]);
     Definition {
         name: format!("layout.encode_fields.{name}").into(),
         ..kernel("", &[], &texts)
@@ -193,7 +193,7 @@ pub fn encode_fields(words: u32, segmented: bool) -> Kernel {
 /// Appends a field to the keys of composed records.
 #[must_use]
 pub fn append_field() -> Kernel {
-    let text = wgsl!("layout/append_field.wgsl");
+    let text = wgsl!("layout/encode.wgsl", "append_field");
     let texts = [EACH_ITEM, key_map(1), load_keys(1), text];
     kernel("layout.append_field", &[], &texts).into()
 }
@@ -205,7 +205,7 @@ pub fn encode_segments() -> Kernel {
         EACH_ITEM,
         SEGMENTS,
         STORE_VALUES,
-        wgsl!("layout/encode_segments.wgsl"),
+        wgsl!("layout/encode.wgsl", "encode_segments"),
     ];
     kernel("layout.encode_segments", &[], &texts).into()
 }
@@ -213,18 +213,18 @@ pub fn encode_segments() -> Kernel {
 /// Decodes keys of 8, 16 or 32 bits from sorted words.
 #[must_use]
 pub fn decode_keys() -> Kernel {
-    decode("layout.decode_keys", wgsl!("layout/sorted.wgsl", "words"))
+    decode("layout.decode_keys", wgsl!("layout/decode.wgsl", "words"))
 }
 
 /// Decodes keys of 8 or 16 bits from the result of a counting sort.
 #[must_use]
 pub fn decode_counts() -> Kernel {
-    let keys = wgsl!("layout/sorted.wgsl", "counts");
+    let keys = wgsl!("layout/decode.wgsl", "counts");
     decode("layout.decode_keys.counts", keys)
 }
 
 fn decode(name: &'static str, keys: Source) -> Kernel {
-    let text = wgsl!("layout/decode_keys.wgsl");
+    let text = wgsl!("layout/decode.wgsl", "decode_keys");
     kernel(name, &[], &[EACH_ITEM, key_map(1), keys, text]).into()
 }
 
@@ -235,39 +235,39 @@ pub fn decode_wide_keys(segmented: bool) -> Kernel {
     let (name, low_words) = if segmented {
         (
             "layout.decode_wide_keys.segment",
-            wgsl!("layout/sorted.wgsl", "segment_words"),
+            wgsl!("layout/decode.wgsl", "segment_words"),
         )
     } else {
         (
             "layout.decode_wide_keys",
-            wgsl!("layout/sorted.wgsl", "wide_words"),
+            wgsl!("layout/decode.wgsl", "wide_words"),
         )
     };
-    let text = wgsl!("layout/decode_wide_keys.wgsl");
+    let text = wgsl!("layout/decode.wgsl", "decode_wide_keys");
     kernel(name, &[], &[EACH_ITEM, key_map(2), low_words, text]).into()
 }
 
 /// Gathers payload rows in sorted order.
 #[must_use]
 pub fn gather() -> Kernel {
-    moves("layout.gather", wgsl!("layout/row.wgsl", "by_index"))
+    moves("layout.gather", wgsl!("layout/move.wgsl", "by_index"))
 }
 
 /// Copies words.
 #[must_use]
 pub fn copy() -> Kernel {
-    moves("layout.copy", wgsl!("layout/row.wgsl", "in_place"))
+    moves("layout.copy", wgsl!("layout/move.wgsl", "in_place"))
 }
 
 fn moves(name: &'static str, row: Source) -> Kernel {
-    let texts = [EIGHT_ITEMS, row, wgsl!("layout/gather.wgsl")];
+    let texts = [EIGHT_ITEMS, row, wgsl!("layout/move.wgsl", "gather")];
     kernel(name, &[], &texts).into()
 }
 
 /// Finds the bits in which some keys of 64 bits differ.
 #[must_use]
 pub fn common_bits() -> Kernel {
-    let text = wgsl!("layout/common_bits.wgsl");
+    let text = wgsl!("layout/indexed.wgsl", "common_bits");
     kernel("layout.common_bits", &[], &[text]).into()
 }
 
@@ -288,14 +288,19 @@ pub fn unpack_indices() -> Kernel {
 /// Moves words to places.
 #[must_use]
 pub fn scatter() -> Kernel {
-    let text = wgsl!("layout/scatter.wgsl");
+    let text = wgsl!("layout/move.wgsl", "scatter");
     kernel("layout.scatter", &[], &[EACH_ITEM, text]).into()
 }
 
 /// Writes 0, 1, 2 and so on.
 #[must_use]
 pub fn iota() -> Kernel {
-    kernel("layout.iota", &[], &[EACH_ITEM, wgsl!("layout/iota.wgsl")]).into()
+    kernel(
+        "layout.iota",
+        &[],
+        &[EACH_ITEM, wgsl!("layout/move.wgsl", "iota")],
+    )
+    .into()
 }
 
 /// Writes zeros.
@@ -304,7 +309,7 @@ pub fn clear() -> Kernel {
     kernel(
         "layout.clear",
         &[],
-        &[EACH_ITEM, wgsl!("layout/clear.wgsl")],
+        &[EACH_ITEM, wgsl!("layout/move.wgsl", "clear")],
     )
     .into()
 }
@@ -313,7 +318,7 @@ pub fn clear() -> Kernel {
 #[must_use]
 pub fn count_keys() -> Kernel {
     let constants = [("COUNTED", COUNTED), ("SLOTS", SLOTS)];
-    let text = [wgsl!("layout/count_keys.wgsl")];
+    let text = [wgsl!("layout/counting.wgsl", "count_keys")];
     Definition {
         workgroup_bytes: 4 * 2 * SLOTS,
         // The keys determine which cells of workgroup memory the lanes access.
@@ -331,7 +336,7 @@ pub fn scan_counts() -> Kernel {
         SCAN_WORDS,
         SCAN_MEMORY,
         SCAN,
-        wgsl!("layout/scan_counts.wgsl"),
+        wgsl!("layout/counting.wgsl", "scan_counts"),
     ];
     Definition {
         workgroup_bytes: SCAN_BYTES,
@@ -347,7 +352,7 @@ pub fn add_group_sums() -> Kernel {
         SCAN_WORDS,
         SCAN_MEMORY,
         SCAN,
-        wgsl!("layout/add_group_sums.wgsl"),
+        wgsl!("layout/counting.wgsl", "add_group_sums"),
     ];
     Definition {
         workgroup_bytes: SCAN_BYTES,
@@ -426,7 +431,7 @@ pub fn count_runs(bits: u32, heads: Heads) -> Kernel {
     if heads == Heads::OfKeys {
         texts.extend([SEGMENTS, wgsl!("layout/heads.wgsl", "in_segments")]);
     }
-    texts.extend([text, wgsl!("layout/count_runs.wgsl")]);
+    texts.extend([text, wgsl!("layout/runs.wgsl", "count_runs")]);
     Definition {
         name: format!("layout.count_runs.{words}{of}").into(),
         workgroup_bytes: 8 * LANES,
@@ -438,7 +443,7 @@ pub fn count_runs(bits: u32, heads: Heads) -> Kernel {
 fn count_kept_rows() -> Kernel {
     let texts = [
         wgsl!("layout/heads.wgsl", "of_predicate"),
-        wgsl!("layout/count_runs.wgsl"),
+        wgsl!("layout/runs.wgsl", "count_runs"),
     ];
     count_rows("layout.count_runs.kept", &texts, Piece::Predicate)
 }
@@ -450,7 +455,7 @@ pub fn count_row_runs() -> Kernel {
         SEGMENTS,
         wgsl!("layout/heads.wgsl", "in_segments"),
         wgsl!("layout/heads.wgsl", "of_rows"),
-        wgsl!("layout/count_runs.wgsl"),
+        wgsl!("layout/runs.wgsl", "count_runs"),
     ];
     // It asks in both directions.
     let name = "layout.count_runs.rows";
@@ -473,7 +478,7 @@ pub fn scan_runs() -> Kernel {
         SCAN_WORDS,
         SCAN_MEMORY,
         SCAN,
-        wgsl!("layout/scan_runs.wgsl"),
+        wgsl!("layout/runs.wgsl", "scan_runs"),
     ];
     Definition {
         // The sum of all lanes takes 16 bytes.
@@ -498,23 +503,19 @@ pub enum RunOutput {
 #[must_use]
 pub fn write_runs(output: RunOutput) -> Kernel {
     let (name, section, words) = match output {
-        RunOutput::Starts => ("starts", wgsl!("layout/run_outputs.wgsl", "starts"), None),
+        RunOutput::Starts => ("starts", wgsl!("layout/runs.wgsl", "starts"), None),
         RunOutput::StartsAndLengths => (
             "starts_and_lengths",
-            wgsl!("layout/run_outputs.wgsl", "starts_and_lengths"),
+            wgsl!("layout/runs.wgsl", "starts_and_lengths"),
             None,
         ),
-        RunOutput::Keys(1) => ("keys.1w", wgsl!("layout/run_outputs.wgsl", "keys"), Some(1)),
-        RunOutput::Keys(_) => (
-            "keys.2w",
-            wgsl!("layout/run_outputs.wgsl", "wide_keys"),
-            Some(2),
-        ),
+        RunOutput::Keys(1) => ("keys.1w", wgsl!("layout/runs.wgsl", "keys"), Some(1)),
+        RunOutput::Keys(_) => ("keys.2w", wgsl!("layout/runs.wgsl", "wide_keys"), Some(2)),
     };
     let mut texts = vec![SCAN_WORDS, SCAN];
     texts.extend(words.map(key_map));
     texts.extend(words.map(load_keys));
-    texts.extend([section, wgsl!("layout/write_runs.wgsl")]);
+    texts.extend([section, wgsl!("layout/runs.wgsl", "write_runs")]);
     Definition {
         name: format!("layout.write_runs.{name}").into(),
         // The heads of lanes and of a part, a 32nd more, and two numbers, which take 16 bytes.
@@ -538,10 +539,10 @@ pub enum Needles {
 impl Needles {
     const fn source(self, words: u32) -> Source {
         match (self, words) {
-            (Self::Cells, 1) => wgsl!("layout/needles.wgsl", "cells"),
-            (Self::Cells, _) => wgsl!("layout/needles.wgsl", "wide_cells"),
-            (Self::Keys, 1) => wgsl!("layout/needles.wgsl", "keys"),
-            (Self::Keys, _) => wgsl!("layout/needles.wgsl", "wide_keys"),
+            (Self::Cells, 1) => wgsl!("layout/search.wgsl", "cells"),
+            (Self::Cells, _) => wgsl!("layout/search.wgsl", "wide_cells"),
+            (Self::Keys, 1) => wgsl!("layout/search.wgsl", "keys"),
+            (Self::Keys, _) => wgsl!("layout/search.wgsl", "wide_keys"),
         }
     }
 }
@@ -558,8 +559,8 @@ pub fn search(words: u32, needles: Needles) -> Kernel {
         KEY_ORDER,
         load_keys(words),
         needles.source(words),
-        wgsl!("layout/places.wgsl"),
-        wgsl!("layout/search.wgsl"),
+        wgsl!("layout/search.wgsl", "places"),
+        wgsl!("layout/search.wgsl", "search"),
     ];
     Definition {
         name: format!("layout.search.{words}w.{name}").into(),
@@ -576,15 +577,15 @@ pub(crate) const INDEXED: u32 = 32;
 pub fn index_keys(words: u32) -> Kernel {
     let constants = [("INDEXED", INDEXED)];
     let index = match words {
-        1 => wgsl!("layout/index.wgsl", "write_one_word"),
-        _ => wgsl!("layout/index.wgsl", "write_two_words"),
+        1 => wgsl!("layout/search.wgsl", "write_one_word"),
+        _ => wgsl!("layout/search.wgsl", "write_two_words"),
     };
     let texts = [
         EACH_ITEM,
         key_map(words),
         load_keys(words),
         index,
-        wgsl!("layout/index_keys.wgsl"),
+        wgsl!("layout/search.wgsl", "index_keys"),
     ];
     Definition {
         name: format!("layout.index_keys.{words}w").into(),
@@ -602,17 +603,17 @@ pub fn search_index(words: u32) -> Kernel {
         ("EACH", NEEDLES / LANES),
     ];
     let index = match words {
-        1 => wgsl!("layout/index.wgsl", "read_one_word"),
-        _ => wgsl!("layout/index.wgsl", "read_two_words"),
+        1 => wgsl!("layout/search.wgsl", "read_one_word"),
+        _ => wgsl!("layout/search.wgsl", "read_two_words"),
     };
     let texts = [
         key_map(words),
         KEY_ORDER,
         load_keys(words),
         Needles::Keys.source(words),
-        wgsl!("layout/places.wgsl"),
+        wgsl!("layout/search.wgsl", "places"),
         index,
-        wgsl!("layout/search_index.wgsl"),
+        wgsl!("layout/search.wgsl", "search_index"),
     ];
     Definition {
         name: format!("layout.search_index.{words}w").into(),
@@ -632,7 +633,7 @@ pub fn cells(words: u32) -> Kernel {
         KEY_ORDER,
         load_keys(words),
         Needles::Cells.source(words),
-        wgsl!("layout/places.wgsl"),
+        wgsl!("layout/search.wgsl", "places"),
         wgsl!("layout/cells.wgsl"),
     ];
     Definition {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 pub const ITEM_LANES: u32 = 64;
 
 parameters! {
-    /// `base_case/fill_matrix.wgsl` and `baseline/warp_bitonic.wgsl`.
+    /// `base_case/matrix.wgsl` and `baseline/warp_bitonic.wgsl`.
     BaseCaseParams { len, first, end }
 
     /// `merge/pairs.wgsl`.
@@ -109,14 +109,14 @@ impl Parts {
             } else {
                 wgsl!("lib/key.wgsl", "one_word").into()
             },
-            wgsl!("lib/bank_matrix.wgsl").into(),
+            wgsl!("lib/bank_matrix.wgsl", "matrix").into(),
             wgsl!("lib/workgroup.wgsl").into(),
         ];
         if self.has_tile {
             pieces.push(if is_wide {
-                wgsl!("lib/tile.wgsl", "two_words").into()
+                wgsl!("lib/bank_matrix.wgsl", "two_words").into()
             } else {
-                wgsl!("lib/tile.wgsl", "one_word").into()
+                wgsl!("lib/bank_matrix.wgsl", "one_word").into()
             });
         }
         pieces.extend(self.pieces);
@@ -157,7 +157,7 @@ pub fn base_case(form: BaseCase, warps: u32, key: KeyType) -> Kernel {
     pieces.push(if is_warpsort {
         wgsl!("baseline/bitonic_merge.wgsl").into()
     } else {
-        wgsl!("base_case/fill_matrix.wgsl").into()
+        wgsl!("base_case/matrix.wgsl", "fill_matrix").into()
     });
     pieces.extend(texts.into_iter().map(Piece::File));
     Parts {
@@ -277,7 +277,7 @@ pub fn bucket_offsets() -> Kernel {
         key: KeyType::U32,
         constants: vec![("W", W)],
         pieces: vec![
-            wgsl!("lib/bank_matrix.wgsl").into(),
+            wgsl!("lib/bank_matrix.wgsl", "matrix").into(),
             wgsl!("lib/workgroup.wgsl").into(),
             wgsl!("buckets/bucket_offsets.wgsl").into(),
         ],
@@ -325,7 +325,7 @@ impl Form {
             networks,
             texts,
         };
-        let with_transpose = |text| vec![wgsl!("base_case/transpose.wgsl"), text];
+        let with_transpose = |text| vec![wgsl!("base_case/matrix.wgsl", "transpose"), text];
         let sort = || ("sort_registers", Network::odd_even_merge_sort(W));
         let long = |name, texts| {
             // The keys of a lane are from W / h rows, h keys from each.

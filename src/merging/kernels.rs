@@ -4,7 +4,7 @@ use crate::key::KeyType;
 use crate::shader::{Conflicts, Definition, Kernel, Piece, Source, parameters, wgsl};
 
 parameters! {
-    /// `merging/params.wgsl`.
+    /// `merging/inputs.wgsl`.
     MergeParams {
         len_a, len_b, first, end, tiles, tile,
         first_a, first_b, first_output,
@@ -103,9 +103,9 @@ pub fn splits(of: KeyType) -> Kernel {
 #[must_use]
 pub fn merge(of: KeyType, size: TileSize, valued: bool) -> Kernel {
     let (name, values) = if valued {
-        (".values", wgsl!("merging/values.wgsl", "words"))
+        (".values", wgsl!("merging/inputs.wgsl", "values"))
     } else {
-        ("", wgsl!("merging/values.wgsl", "none"))
+        ("", wgsl!("merging/inputs.wgsl", "no_values"))
     };
     let texts = [values, wgsl!("merging/merge.wgsl")];
     // A lane searches among at most half the records of a tile.
@@ -135,7 +135,7 @@ fn kernel(of: KeyType, constants: &[(&'static str, u32)], own: &[Source]) -> Def
             ".1w",
             [
                 wgsl!("lib/key_map.wgsl", "one_word"),
-                wgsl!("merging/key.wgsl", "one_word"),
+                wgsl!("merging/inputs.wgsl", "one_word"),
             ],
         ),
         _ => (
@@ -143,14 +143,14 @@ fn kernel(of: KeyType, constants: &[(&'static str, u32)], own: &[Source]) -> Def
             ".2w",
             [
                 wgsl!("lib/key_map.wgsl", "two_words"),
-                wgsl!("merging/key.wgsl", "two_words"),
+                wgsl!("merging/inputs.wgsl", "two_words"),
             ],
         ),
     };
     let shared = [
         wgsl!("lib/workgroup.wgsl"),
-        wgsl!("merging/params.wgsl"),
-        wgsl!("merging/inputs.wgsl"),
+        wgsl!("merging/inputs.wgsl", "params"),
+        wgsl!("merging/inputs.wgsl", "inputs"),
     ];
     let texts = texts.iter().chain(&shared).chain(own);
     Definition {

@@ -5,7 +5,7 @@ use crate::key::KeyType;
 use crate::shader::{Conflicts, Definition, Kernel, Piece, Source, W, parameters, wgsl};
 
 parameters! {
-    /// `prefix_sums/params.wgsl`.
+    /// `prefix_sums/values.wgsl`.
     PrefixSumsParams { len, tile, tiles, first, end, colors, rounds, exclusive }
 }
 
@@ -84,22 +84,22 @@ fn kernel(
         KeyType::F32 => (
             KeyType::F32,
             ".f32",
-            wgsl!("prefix_sums/value.wgsl", "floats"),
+            wgsl!("prefix_sums/values.wgsl", "floats"),
         ),
         _ => (
             KeyType::U32,
             ".u32",
-            wgsl!("prefix_sums/value.wgsl", "integers"),
+            wgsl!("prefix_sums/values.wgsl", "integers"),
         ),
     };
     let mut constants = vec![("W", W)];
     constants.extend(of_kernel);
     let shared = [
         number,
-        wgsl!("lib/bank_matrix.wgsl"),
+        wgsl!("lib/bank_matrix.wgsl", "matrix"),
         wgsl!("lib/workgroup.wgsl"),
-        wgsl!("prefix_sums/params.wgsl"),
-        wgsl!("prefix_sums/tile_matrix.wgsl"),
+        wgsl!("prefix_sums/values.wgsl", "params"),
+        wgsl!("prefix_sums/values.wgsl", "tile_matrix"),
     ];
     let is_cells = |name: &str| ["TILE_CELLS", "SUM_CELLS"].contains(&name);
     let cells = constants.iter().filter(|constant| is_cells(constant.0));
@@ -127,11 +127,14 @@ const fn conflicts(method: PrefixSumsMethod) -> Conflicts {
 /// Cells of workgroup memory for the lanes' sums, and the text that defines their layout.
 const fn lane_sums(method: PrefixSumsMethod) -> (u32, Source) {
     match method {
-        PrefixSumsMethod::Naive => (W * MOST_COLORS, wgsl!("prefix_sums/naive.wgsl")),
+        PrefixSumsMethod::Naive => (
+            W * MOST_COLORS,
+            wgsl!("prefix_sums/lane_sums.wgsl", "naive"),
+        ),
         // The original matrix and the padded transposed one.
         PrefixSumsMethod::ConflictFree => (
             (W + W + 1) * MOST_COLORS,
-            wgsl!("prefix_sums/conflict_free.wgsl"),
+            wgsl!("prefix_sums/lane_sums.wgsl", "conflict_free"),
         ),
     }
 }

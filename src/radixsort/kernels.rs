@@ -4,7 +4,7 @@ use crate::key::KeyType;
 use crate::shader::{Conflicts, Definition, Kernel, Piece, Source, parameters, wgsl};
 
 parameters! {
-    /// `radixsort/params.wgsl`.
+    /// `radixsort/records.wgsl`.
     DigitParams {
         len, first, end, tiles, tile, flip, shift, mask, next_shift, next_mask,
         key_first, key_stride, key_shift, key_low, key_up, sign_low, flip_low,
@@ -18,7 +18,7 @@ pub(super) const LANES: u32 = 256;
 const TILES: [u32; 2] = [32 * LANES, 16 * LANES];
 
 const WORKGROUP: Source = wgsl!("lib/workgroup.wgsl");
-const PARAMS: Source = wgsl!("radixsort/params.wgsl");
+const PARAMS: Source = wgsl!("radixsort/records.wgsl", "params");
 const SCAN: [Source; 3] = [
     wgsl!("lib/scan.wgsl", "words"),
     wgsl!("lib/scan.wgsl", "memory"),
@@ -84,7 +84,7 @@ fn keys(of_user: bool) -> Vec<Source> {
 /// First phase of a pass: the digits of each tile, of keys of the user's or of words.
 #[must_use]
 pub fn count_digits(of_user: bool, tile: u32) -> Kernel {
-    let own = wgsl!("radixsort/count_digits.wgsl");
+    let own = wgsl!("radixsort/digits.wgsl", "count_digits");
     let texts = [&[WORKGROUP, PARAMS], &keys(of_user)[..], &[own]].concat();
     let name = if of_user {
         "radixsort.count_digits.keys"
@@ -104,7 +104,7 @@ pub fn count_digits(of_user: bool, tile: u32) -> Kernel {
 /// Second phase of a pass: the digits of the tiles before each.
 #[must_use]
 pub fn digit_offsets() -> Kernel {
-    let own = wgsl!("radixsort/digit_offsets.wgsl");
+    let own = wgsl!("radixsort/digits.wgsl", "digit_offsets");
     let texts = [&[WORKGROUP, PARAMS], &SCAN[..], &[own]].concat();
     Definition {
         workgroup_bytes: SCAN_BYTES,

@@ -76,9 +76,9 @@ const LANES_FOR_ROWS: u32 = 256;
 const LINE: u32 = 16;
 
 const WORKGROUP: Source = wgsl!("lib/workgroup.wgsl");
-const PARAMS: Source = wgsl!("samplesort/params.wgsl");
-const SEGMENTS: Source = wgsl!("samplesort/segments.wgsl");
-const TREE: Source = wgsl!("samplesort/tree.wgsl");
+const PARAMS: Source = wgsl!("samplesort/params.wgsl", "params");
+const SEGMENTS: Source = wgsl!("samplesort/segments.wgsl", "segments");
+const TREE: Source = wgsl!("samplesort/segments.wgsl", "tree");
 const SCAN: Source = wgsl!("lib/scan.wgsl", "sum");
 const SCAN_WORDS: Source = wgsl!("lib/scan.wgsl", "words");
 const SCAN_MEMORY: Source = wgsl!("lib/scan.wgsl", "memory");
@@ -93,7 +93,7 @@ macro_rules! shape {
                 wgsl!("lib/key_map.wgsl", $key),
                 WORKGROUP,
                 PARAMS,
-                wgsl!("samplesort/maps.wgsl"),
+                wgsl!("samplesort/params.wgsl", "maps"),
             ],
             wgsl!($path, "cells"),
             wgsl!($path, "splitter"),
@@ -123,10 +123,10 @@ macro_rules! cells {
     };
 }
 
-/// A section of the test whether samples are even.
-macro_rules! evenness {
+/// A section of the choice of splitters.
+macro_rules! splitters {
     ($section:literal) => {
-        wgsl!("samplesort/evenness.wgsl", $section)
+        wgsl!("samplesort/splitters.wgsl", $section)
     };
 }
 
@@ -279,16 +279,16 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
     parts.files(&[of.splitter]);
     if words <= 2 && !is_compact && !is_row {
         let of_record = match words {
-            1 => vec![evenness!("one_word")],
-            _ => vec![cells!("bounds"), evenness!("two_words")],
+            1 => vec![splitters!("even_words")],
+            _ => vec![cells!("bounds"), splitters!("even_pairs")],
         };
         parts.files(&of_record);
-        parts.files(&[cells!("near"), evenness!("examined")]);
+        parts.files(&[cells!("near"), splitters!("examined")]);
     } else {
-        parts.files(&[evenness!("not_examined")]);
+        parts.files(&[splitters!("not_examined")]);
     }
     parts.bins(shape.has_bins(), bins!("made"), bins!("not_made"));
-    parts.files(&[wgsl!("samplesort/splitters.wgsl")]);
+    parts.files(&[splitters!("splitters")]);
     let compact = if is_compact { ".compact" } else { "" };
     let name = format!("splitters.{samples}{compact}.{}", shape.name());
     parts.kernel(&name, samples * words, Conflicts::WhereItSearches)

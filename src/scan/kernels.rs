@@ -4,7 +4,7 @@ use crate::key::KeyType;
 use crate::shader::{Conflicts, Definition, Kernel, Piece, Source, parameters, wgsl};
 
 parameters! {
-    /// `scan/params.wgsl`.
+    /// `scan/values.wgsl`.
     ScanParams { len, first, end, value_first, output_first, exclusive }
 }
 
@@ -59,10 +59,10 @@ pub fn tile_offsets(of: KeyType) -> Kernel {
 #[must_use]
 pub fn prefix_sums(of: KeyType, is_in_place: bool) -> Kernel {
     let (name, buffers) = if is_in_place {
-        let buffers = wgsl!("scan/buffers.wgsl", "in_place");
+        let buffers = wgsl!("scan/values.wgsl", "in_place");
         ("scan.prefix_sums.in_place", buffers)
     } else {
-        let buffers = wgsl!("scan/buffers.wgsl", "out_of_place");
+        let buffers = wgsl!("scan/values.wgsl", "out_of_place");
         ("scan.prefix_sums", buffers)
     };
     // As many bytes for each type.
@@ -89,13 +89,13 @@ fn kernel(
 ) -> Kernel {
     debug_assert!(adds(of), "{of} values are not added");
     let (key, variant, value) = match of {
-        KeyType::F32 => (of, ".f32", wgsl!("scan/value.wgsl", "floats")),
-        _ if of.words() == 2 => (KeyType::U64, ".u64", wgsl!("scan/value.wgsl", "wide")),
-        _ => (KeyType::U32, ".u32", wgsl!("scan/value.wgsl", "words")),
+        KeyType::F32 => (of, ".f32", wgsl!("scan/values.wgsl", "floats")),
+        _ if of.words() == 2 => (KeyType::U64, ".u64", wgsl!("scan/values.wgsl", "wide")),
+        _ => (KeyType::U32, ".u32", wgsl!("scan/values.wgsl", "words")),
     };
     let mut constants = vec![("LANES", LANES), ("VALUES", LANES), ("TILE", TILE)];
     constants.extend(own_constants);
-    let shared = [value, wgsl!("scan/params.wgsl")];
+    let shared = [value, wgsl!("scan/values.wgsl", "params")];
     let texts = shared.iter().chain(texts);
     Definition {
         name: name.into(),

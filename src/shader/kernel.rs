@@ -24,7 +24,7 @@ struct Named {
 
 /// What a kernel is made of, and what a recording must know of it.
 pub struct Definition {
-    /// The path of its file with dots, and its variant: the name in reports.
+    /// Its folder of `shaders/`, what it does, and its variant, with dots: the name in reports.
     pub name: Cow<'static, str>,
     /// What distinguishes the kernels of one name, with a dot in front: the words of a key, or the
     /// type of a value. Empty if there is one.
@@ -132,17 +132,16 @@ impl Kernel {
         &self.0.label
     }
 
-    /// The name in reports: the path of its file with dots, and its variant.
+    /// The name in reports: its folder of `shaders/`, what it does, and its variant, with dots.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.of.name
     }
 
-    /// Returns true if its text is this one of `shaders/`, with dots for slashes and in any
-    /// variant, or a file of this folder.
+    /// Returns true if it has this name, in any variant, or is of this folder.
     #[must_use]
-    pub fn is(&self, file: &str) -> bool {
-        let rest = self.name().strip_prefix(file);
+    pub fn is(&self, name: &str) -> bool {
+        let rest = self.name().strip_prefix(name);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 

@@ -5,7 +5,7 @@ use crate::key::KeyType;
 use crate::shader::{Conflicts, Definition, Kernel, Piece, parameters, wgsl};
 
 parameters! {
-    /// `top_k/params.wgsl`.
+    /// `top_k/records.wgsl`.
     TopKParams {
         len, first, end,
         key_first, key_stride, key_shift, key_low, key_up,
@@ -104,32 +104,32 @@ pub fn select(words: u32, written: Written, rounds: Rounds) -> Kernel {
         1 => [
             wgsl!("lib/key_map.wgsl", "one_word"),
             wgsl!("layout/load.wgsl", "keys"),
-            wgsl!("top_k/record.wgsl", "one_word"),
-            wgsl!("top_k/outputs.wgsl", "keys"),
+            wgsl!("top_k/records.wgsl", "one_word"),
+            wgsl!("top_k/records.wgsl", "keys"),
         ],
         _ => [
             wgsl!("lib/key_map.wgsl", "two_words"),
             wgsl!("layout/load.wgsl", "wide_keys"),
-            wgsl!("top_k/record.wgsl", "two_words"),
-            wgsl!("top_k/outputs.wgsl", "wide_keys"),
+            wgsl!("top_k/records.wgsl", "two_words"),
+            wgsl!("top_k/records.wgsl", "wide_keys"),
         ],
     };
     let texts = [
         wgsl!("lib/workgroup.wgsl"),
-        wgsl!("top_k/params.wgsl"),
+        wgsl!("top_k/records.wgsl", "params"),
         key_map,
         load,
-        wgsl!("top_k/segments.wgsl"),
+        wgsl!("top_k/records.wgsl", "segments"),
         record,
         if written.keys {
             keys
         } else {
-            wgsl!("top_k/outputs.wgsl", "no_keys")
+            wgsl!("top_k/records.wgsl", "no_keys")
         },
         if written.indices {
-            wgsl!("top_k/outputs.wgsl", "indices")
+            wgsl!("top_k/records.wgsl", "indices")
         } else {
-            wgsl!("top_k/outputs.wgsl", "no_indices")
+            wgsl!("top_k/records.wgsl", "no_indices")
         },
         wgsl!("lib/scan.wgsl", "words"),
         wgsl!("lib/scan.wgsl", "memory"),
