@@ -1,9 +1,10 @@
-//! `experiment tables`: writes the documentation's tables of sorters anew from `fast.csv`.
+//! `experiment tables`: writes the documentation's tables of times anew, from the results.
 //!
-//! A row of such a table begins with the records of its sort, as `2^26 u32 and value`; its columns
-//! are named in the table's first line. Only the rows that are there are written anew.
+//! A table is known by the first column's name: `records` (of sorters, from `fast.csv`), `keys` (of
+//! devices, from `auto.csv`) or `file` (from `file-sorts.csv`). Its other columns are named, too.
+//! Only the rows that are there are written anew.
 
-use super::{Fast, RANDOM, rows};
+use super::{Auto, Fast, FileSort, RANDOM, rows};
 use crate::experiment::write;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::output::print;
@@ -13,10 +14,10 @@ use std::path::Path;
 /// Its name on the command line, where it is listed with the figures.
 pub(in crate::experiment) const NAME: &str = "tables";
 
-/// The documents with tables of sorters.
+/// The documents with tables of times.
 const DOCUMENTS: [&str; 2] = ["README.md", "docs/performance.md"];
 
-/// Columns: their names, and the contenders that sort keys, and pairs.
+/// Columns of sorters: their names, and the contenders that sort keys, and pairs.
 const COLUMNS: [(&str, &str, &str); 6] = [
     ("sample-sort", OURS, OURS),
     ("wgpu-bcfsort", OURS, OURS),
@@ -28,13 +29,62 @@ const COLUMNS: [(&str, &str, &str); 6] = [
 
 const OURS: &str = "sample-sort";
 
+/// The threads of the machine with a GPU.
+const THREADS: usize = 16;
+
+/// Rows of files: their names, what was measured, the file that was copied, and the contender.
+const FILES: [(&str, &str, &str, &str); 8] = [
+    ("2^28 `u32`", "2^28 u32", "2^28 u32", COMMAND),
+    (
+        "2^30 `u32`, `--memory 16G`",
+        "2^30 u32 within 16G",
+        "2^30 u32",
+        COMMAND,
+    ),
+    (
+        "2^30 `u32`, `--memory 2G`",
+        "2^30 u32 within 2G",
+        "2^30 u32",
+        COMMAND,
+    ),
+    (
+        "10 million lines of `u32`, `-f text`",
+        LINES,
+        LINES,
+        COMMAND,
+    ),
+    (
+        "the same, `-f lines -n`",
+        LINES,
+        LINES,
+        "wgpu-bcfsort (as lines)",
+    ),
+    (
+        "10^8 records of the sort benchmark, 10 GB, `--memory 4G`",
+        "10^8 gensort records within 4G",
+        RECORDS,
+        COMMAND,
+    ),
+    (
+        "the same, `--memory 60G`",
+        "10^8 gensort records within 60G",
+        RECORDS,
+        COMMAND,
+    ),
+    ("100 `u32`", "100 u32", "100 u32", COMMAND),
+];
+
+const COMMAND: &str = "wgpu-bcfsort";
+const LINES: &str = "10 M lines of u32";
+const RECORDS: &str = "10^8 gensort records";
+
 /// Writes the tables of the documents in the folder `out` anew.
 pub(in crate::experiment) fn run(from: &Path, out: &Path, quiet: bool) -> Result<(), Fault> {
-    let fast: Vec<Fast> = rows(&from.join("fast.csv"))?;
+    let results = Results::read(from)?;
     for name in DOCUMENTS {
         let text = fs::read_to_string(out.join(name))
             .map_err(|error| Fault::io(name, "cannot read it", &error))?;
-        write(out, name, &renewed(&text, &fast))?;
+        write(out, name, &results.renewed(&text))?;
     }
     if quiet {
         return Ok(());
@@ -42,27 +92,132 @@ pub(in crate::experiment) fn run(from: &Path, out: &Path, quiet: bool) -> Result
     print(&format!("{}: {}\n", out.display(), DOCUMENTS.join(", ")))
 }
 
-/// A document with the rows of its tables of sorters written anew.
-fn renewed(text: &str, fast: &[Fast]) -> String {
-    let mut columns = Vec::new();
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let cells = cells(line);
-        if cells.first() == Some(&"records") {
-            columns = cells[1..]
-                .iter()
-                .map(|name| name.trim_matches('`'))
-                .collect();
-        } else if cells.is_empty() {
-            columns.clear();
-        }
-        let row = match cells.first() {
-            Some(records) if !columns.is_empty() => row(records, &columns, fast),
-            _ => None,
-        };
-        lines.push(row.unwrap_or_else(|| line.to_owned()) + "\n");
+/// What the tables have.
+#[derive(Default)]
+struct Results {
+    fast: Vec<Fast>,
+    auto: Vec<Auto>,
+    files: Vec<FileSort>,
+}
+
+impl Results {
+    /// Reads them from a folder. Without a file, its tables stay as they are.
+    fn read(from: &Path) -> Result<Self, Fault> {
+        Ok(Self {
+            fast: rows(&from.join("fast.csv"))?,
+            auto: optional(&from.join("auto.csv"))?,
+            files: optional(&from.join("file-sorts.csv"))?,
+        })
     }
-    lines.concat()
+
+    /// A document with the rows of its tables written anew.
+    fn renewed(&self, text: &str) -> String {
+        let mut columns: Vec<&str> = Vec::new();
+        let mut lines = Vec::new();
+        for line in text.lines() {
+            let cells = cells(line);
+            let row = match (columns.first(), cells.first()) {
+                (Some(of), Some(name)) => match self.row(of, name, &columns[1..]) {
+                    Some(cells) => format!("| {name} |{cells}"),
+                    None => line.to_owned(),
+                },
+                _ => line.to_owned(),
+            };
+            lines.push(row + "\n");
+            if cells.is_empty() || columns.is_empty() {
+                columns = cells;
+            }
+        }
+        lines.concat()
+    }
+
+    /// The cells of a row after its name, if the table is one of these and the row is known.
+    fn row(&self, of: &str, name: &str, columns: &[&str]) -> Option<String> {
+        match of {
+            "records" => self.sorters(name, columns),
+            "keys" => self.devices(name, columns),
+            "file" => self.file(name),
+            _ => None,
+        }
+    }
+
+    /// The times of sorters, for records that are a number and a type: `2^26 u32`.
+    fn sorters(&self, records: &str, columns: &[&str]) -> Option<String> {
+        let (keys, of) = records.split_once(' ')?;
+        let keys = power_of_two(keys)?;
+        let pairs = of.ends_with(" and value");
+        let key = of.trim_end_matches(" and value");
+        let time = |name: &str| {
+            let name = name.trim_matches('`');
+            let (_, of_keys, of_pairs) = COLUMNS.iter().find(|column| column.0 == name)?;
+            let contender = if pairs { of_pairs } else { of_keys };
+            let mut same = self
+                .fast
+                .iter()
+                .filter(|row| row.pattern == RANDOM && row.keys == keys);
+            let found = same.find(|row| {
+                let is_of_type = row.r#type == key && (row.moves == "values") == pairs;
+                // The part in brackets says what it moves.
+                is_of_type && row.contender.split(" (").next() == Some(*contender)
+            });
+            Some(found?.median_s * 1e3)
+        };
+        let ours = time(OURS)?;
+        let cells = columns.iter().map(|&name| match time(name) {
+            Some(ms) if name == columns[0] => format!(" {} |", milliseconds(ms)),
+            Some(ms) => {
+                let ratio = ms / ours;
+                let digits = if ratio < 10.0 { 2 } else { 1 };
+                format!(" {} ({ratio:.digits$}) |", milliseconds(ms))
+            }
+            None => " |".to_owned(),
+        });
+        Some(cells.collect())
+    }
+
+    /// The times of whole calls on both devices. Columns say what is called, and for which type:
+    /// "argsort `u32`: GPU, CPU".
+    fn devices(&self, keys: &str, columns: &[&str]) -> Option<String> {
+        let keys = power_of_two(keys)?;
+        let cell = |column: &&str| {
+            let (work, of) = column.split_once(':')?.0.split_once(' ')?;
+            let found = self.auto.iter().find(|row| {
+                let is_called = row.work == work && row.r#type == of.trim_matches('`');
+                is_called && row.keys == keys && row.threads == THREADS
+            })?;
+            Some(format!(" {}, {} |", short(found.gpu), short(found.cpu)))
+        };
+        let cells = columns
+            .iter()
+            .map(|column| cell(column).unwrap_or_else(|| " |".to_owned()));
+        Some(cells.collect())
+    }
+
+    /// The time of a sort from file to file, that of a copy, and their quotient.
+    fn file(&self, name: &str) -> Option<String> {
+        let (_, work, copied, contender) = FILES.iter().find(|file| file.0 == name)?;
+        let seconds = |work: &str, contender: &str| {
+            let mut rows = self.files.iter();
+            let found = rows.find(|row| row.work == work && row.contender == contender);
+            Some(found?.seconds)
+        };
+        let (sort, copy) = (seconds(work, contender)?, seconds(copied, "cat")?);
+        let shown = |seconds: f64| {
+            let digits = if seconds < 0.01 { 4 } else { 3 };
+            format!("{seconds:.digits$}")
+        };
+        let times = sort / copy;
+        Some(format!(" {} | {} | {times:.2} |", shown(sort), shown(copy)))
+    }
+}
+
+/// The rows of a table; none if there is no such file.
+fn optional<T: for<'a> serde::Deserialize<'a>>(path: &Path) -> Result<Vec<T>, Fault> {
+    if path.exists() {
+        rows(path)
+    } else {
+        Ok(Vec::new())
+    }
 }
 
 /// The cells of a table's row; none in other lines.
@@ -73,36 +228,20 @@ fn cells(line: &str) -> Vec<&str> {
     inner.map_or_else(Vec::new, |inner| inner.split('|').map(str::trim).collect())
 }
 
-/// The row of these records, if they are a number and a type: `2^26 u32`.
-fn row(records: &str, columns: &[&str], fast: &[Fast]) -> Option<String> {
-    let (power, of) = records.strip_prefix("2^")?.split_once(' ')?;
-    let keys = 1_u64 << power.parse::<u32>().ok()?;
-    let pairs = of.ends_with(" and value");
-    let key = of.trim_end_matches(" and value");
-    let time = |name: &str| {
-        let (_, of_keys, of_pairs) = COLUMNS.iter().find(|column| column.0 == name)?;
-        let contender = if pairs { of_pairs } else { of_keys };
-        let mut same = fast
-            .iter()
-            .filter(|row| row.pattern == RANDOM && row.keys == keys);
-        let found = same.find(|row| {
-            let is_of_type = row.r#type == key && (row.moves == "values") == pairs;
-            // The part in brackets says what it moves.
-            is_of_type && row.contender.split(" (").next() == Some(*contender)
-        });
-        Some(found?.median_s * 1e3)
+/// A number that is written as `2^20`.
+fn power_of_two(text: &str) -> Option<u64> {
+    let power: u32 = text.strip_prefix("2^")?.parse().ok()?;
+    1_u64.checked_shl(power)
+}
+
+/// Milliseconds with three digits, and whole from 100 on.
+fn short(number: f64) -> String {
+    let digits = match number {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
     };
-    let ours = time(OURS)?;
-    let cells = columns.iter().map(|&name| match time(name) {
-        Some(ms) if name == columns[0] => format!(" {} |", milliseconds(ms)),
-        Some(ms) => {
-            let ratio = ms / ours;
-            let digits = if ratio < 10.0 { 2 } else { 1 };
-            format!(" {} ({ratio:.digits$}) |", milliseconds(ms))
-        }
-        None => " |".to_owned(),
-    });
-    Some(format!("| {records} |{}", cells.collect::<String>()))
+    format!("{number:.digits$}")
 }
 
 fn milliseconds(number: f64) -> String {
@@ -119,14 +258,38 @@ mod tests {
     #[test]
     fn the_tables_of_the_documentation_are_those_of_the_committed_results() -> Result<(), Fault> {
         let root = Path::new(ROOT);
-        let fast: Vec<Fast> = rows(&root.join("benches/results/nvidia-h200/fast.csv"))?;
+        let results = Results::read(&root.join("benches/results/nvidia-h200"))?;
         for name in DOCUMENTS {
             let text = fs::read_to_string(root.join(name)).unwrap();
-            let wrong = (text.lines().zip(renewed(&text, &fast).lines()))
+            let wrong = (text.lines().zip(results.renewed(&text).lines()))
                 .find(|(shown, right)| shown != right)
                 .map(|(shown, right)| format!("{shown}\n{right}"));
             assert_eq!(wrong, None, "{name}: 'experiment tables' writes it anew");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn every_row_of_these_tables_has_results() -> Result<(), Fault> {
+        let root = Path::new(ROOT);
+        let results = Results::read(&root.join("benches/results/nvidia-h200"))?;
+        let text = fs::read_to_string(root.join("docs/performance.md")).unwrap();
+        let mut known = Vec::new();
+        let mut columns: Vec<&str> = Vec::new();
+        for cells in text.lines().map(cells) {
+            let is_row = !columns.is_empty() && !cells.is_empty() && !cells[0].starts_with('-');
+            let is_known = matches!(columns.first(), Some(&("records" | "keys" | "file")));
+            if is_row && is_known {
+                let row = results.row(columns[0], cells[0], &columns[1..]);
+                assert!(row.is_some(), "{columns:?}: {}", cells[0]);
+                known.push(columns[0]);
+            }
+            if cells.is_empty() || columns.is_empty() {
+                columns = cells;
+            }
+        }
+        known.dedup();
+        assert_eq!(known, ["records", "keys", "file"]);
         Ok(())
     }
 
@@ -141,7 +304,7 @@ mod tests {
             device: String::new(),
             median_s,
         };
-        let fast = [
+        let fast = vec![
             row("u32", "keys", OURS, 1e-5),
             row("u32", "keys", "cub-radix", 2.004e-5),
             row("u32", "values", OURS, 2e-2),
@@ -154,6 +317,10 @@ mod tests {
                      | 2^10 u32 | 0.010 | 0.020 (2.00) | |\n\
                      | 2^10 u32 and value | 20.00 | 10.00 (0.50) | |\n| 2^9 u32 | 7 | |\n\
                      \n| 2^10 u32 | 1 | 2 |\n";
-        assert_eq!(renewed(text, &fast), shown);
+        let results = Results {
+            fast,
+            ..Results::default()
+        };
+        assert_eq!(results.renewed(text), shown);
     }
 }
