@@ -230,12 +230,12 @@ export class Locator {
     return (await this.#one({ seen: true })).boundingBox();
   }
 
-  /** A picture as PNG, while `style` holds. */
-  async screenshot({ style = '' } = {}) {
+  /** A picture as PNG, while `style` holds, if it is given. */
+  async screenshot({ style } = {}) {
     const element = await this.#one({ seen: true });
-    const sheet = await this.#page.addStyleTag({ content: style });
+    const sheet = style && (await this.#page.addStyleTag({ content: style }));
     const picture = await element.screenshot();
-    await sheet.evaluate((sheet) => sheet.remove());
+    await sheet?.evaluate((sheet) => sheet.remove());
     return Buffer.from(picture);
   }
 }
