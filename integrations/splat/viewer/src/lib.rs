@@ -25,7 +25,9 @@ use wgpu_3dgs_viewer::core::{BufferWrapper, GaussianPod};
 use wgpu_bcfsort::{Error, KeyType, Keys, PreparedSort, SortJob, Sorter, wgpu};
 
 /// Makes the sort of a viewer's depths and indices ready. The farthest Gaussian is the first: its
-/// depth is 1 - z of normalised device coordinates. Stable.
+/// depth is 1 - z of normalised device coordinates. Gaussians of one depth have the same order in
+/// each frame, whatever the order in which the viewer's shader writes them: the sort compares
+/// depths and then indices.
 ///
 /// # Errors
 ///
