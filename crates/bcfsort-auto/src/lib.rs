@@ -10,7 +10,7 @@
 //! | [`WGPU_BCFSORT_REQUIRE_ADAPTER=1`](device::REQUIRE_ADAPTER) | a missing GPU is an error, and `auto` is `gpu` |
 //!
 //! The parts can be used alone: [`cpu`] sorts on the CPU with the same bits as a GPU,
-//! [`MultiSorter`] on several GPUs at once.
+//! [`MultiSorter`] on several GPUs at once, and [`ties`] sorts strings by one argsort after another.
 //!
 //! # Examples
 //!
@@ -33,6 +33,7 @@ pub mod device;
 pub mod model;
 mod opened;
 mod sorter;
+pub mod ties;
 
 pub use device::{Device, NoDevice};
 pub use model::Work;
