@@ -195,6 +195,12 @@ impl Argsort for OnGpu {
     fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Error> {
         self.argsort(keys)
     }
+
+    fn is_on_gpu(&self, len: usize) -> bool {
+        let work = bcfsort_auto::Work::Argsort;
+        let choice = self.sorter.choose(len as u64, KeyType::U64, work);
+        choice.is_ok_and(|choice| choice.on_gpu)
+    }
 }
 
 impl SortKeys for OnGpu {

@@ -10,7 +10,8 @@ use datafusion_physical_plan::metrics::{
 pub(crate) struct Metrics {
     pub(crate) baseline: BaselineMetrics,
     pub(crate) spill: SpillMetrics,
-    /// Keys that were sorted on the GPU. Wide ones are sorted twice, and count twice.
+    /// Keys that were sorted on the GPU. Wide ones are sorted twice, and count twice. Strings that
+    /// tie have one more key in each round that sorts their next bytes.
     gpu_keys: Count,
     cpu_keys: Count,
     /// Sorts that the CPU did because the GPU failed. Their time counts as CPU time.
@@ -27,7 +28,7 @@ pub(crate) struct Metrics {
     gpu_time: Time,
     cpu_time: Time,
     /// The rest of the sort, on the CPU: selecting rows for a limit, and comparing rows with equal
-    /// keys.
+    /// keys, or making further keys of their strings.
     tie_time: Time,
     /// Time to gather or decode the rows of the output, including the concatenation of small
     /// batches.

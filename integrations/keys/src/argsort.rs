@@ -24,6 +24,13 @@ pub trait Argsort {
     ///
     /// The error of the sort.
     fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Self::Error>;
+
+    /// Whether [`argsort_u64`](Self::argsort_u64) sorts this number of keys on a GPU. Rows that tie
+    /// in the first bytes of strings are then sorted by their next bytes with it, and else by
+    /// comparisons on the CPU, as by default.
+    fn is_on_gpu(&self, _len: usize) -> bool {
+        false
+    }
 }
 
 /// A sort of integers without indices, for [`NarrowRows`](crate::NarrowRows).

@@ -1,4 +1,4 @@
-//! Sorts rows by their keys, and breaks ties on the CPU.
+//! Sorts rows by their keys, and breaks ties.
 
 use crate::column::BLOCK;
 use crate::encode::MOST;
@@ -9,8 +9,10 @@ use crate::types::has_bytes;
 use crate::{Argsort, Encoded, Error, Floats, Keys, SortColumn, encode};
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::{ArrowError, SortOptions};
+use bcfsort_auto::ties::{self, Tie};
 use rayon::prelude::*;
 use std::cmp::Ordering;
+use wgpu_bcfsort::Order;
 
 /// From this number of rows with equal keys, more than one core sorts them.
 const MANY: usize = 1 << 14;
@@ -22,12 +24,14 @@ const FEW_TIES: usize = 8;
 /// Returns the indices that sort rows by columns, the first column first. Stable.
 ///
 /// `argsort` sorts the first 64 bits of the keys, and the other bits too if many rows tie in the
-/// first. The CPU compares rows that have equal keys but may differ. O(n log n) time.
+/// first. Of rows that have equal keys but may differ, those with strings are [sorted by their next
+/// bytes](bcfsort_auto::ties), again with `argsort`, as long as it sorts them [on a
+/// GPU](Argsort::is_on_gpu). The CPU compares the others. O(n log n) time.
 ///
-/// Memory per row: 4 to 16 bytes for the key, and 4 for the index. While the keys are encoded, each
-/// string column takes 8 more, each 256-bit decimal 16, each boolean 1, and each dictionary 4, with
-/// 8 for each of its values. [`Encoded::first_indices`] takes up to 20 bytes for each row that it
-/// selects.
+/// Memory per row: 4 to 16 bytes for the key, and 4 for the index. Strings that tie take up to 20
+/// more while they are sorted. While the keys are encoded, each string column takes 8 more, each
+/// 256-bit decimal 16, each boolean 1, and each dictionary 4, with 8 for each of its values.
+/// [`Encoded::first_indices`] takes up to 20 bytes for each row that it selects.
 ///
 /// # Errors
 ///
@@ -178,7 +182,7 @@ impl Encoded {
             with_bytes!(next.values, strings => {
                 let tells_nulls = self.bits < MOST;
                 let column = Texts { strings, column: next, tells_nulls, rest };
-                tied.into_par_iter().for_each(|rows| column.sort(rows, self.prefix));
+                column.sort_all(tied, self.prefix, argsort).map_err(Error::Argsort)?;
             });
         } else {
             sort_all(tied, comparator(others, floats)?);
@@ -201,11 +205,42 @@ struct Texts<'a, S, C> {
 type Word = (u64, u32, u32);
 
 impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
-    /// Stably sorts rows whose strings agree in their first `depth` bytes.
-    ///
-    /// Comparing two strings misses the cache for both. Instead, each string is read once for its
-    /// next eight bytes, and these are compared.
-    fn sort(&self, rows: &mut [u32], depth: usize) {
+    /// Stably sorts ranges of rows whose strings agree in their first `depth` bytes.
+    fn sort_all<A: Argsort>(
+        &self,
+        ranges: Vec<&mut [u32]>,
+        depth: usize,
+        argsort: &A,
+    ) -> Result<(), A::Error> {
+        let count = ranges.iter().map(|rows| rows.len()).sum();
+        let mut few = ranges;
+        let many: Vec<_> = if argsort.is_on_gpu(count) {
+            let is_many = |rows: &mut &mut [u32]| rows.len() > ties::FEW;
+            few.extract_if(.., is_many).collect()
+        } else {
+            Vec::new()
+        };
+        few.into_par_iter()
+            .for_each(|rows| self.sort_strings(self.strings_of(rows), depth));
+        let tie = |rows| Tie {
+            rows: self.strings_of(rows),
+            depth,
+        };
+        let ties: Vec<Tie> = many.into_par_iter().map(tie).collect();
+        let order = if self.column.descending {
+            Order::Descending
+        } else {
+            Order::Ascending
+        };
+        let pays = |len| argsort.is_on_gpu(len);
+        let left = ties::sort(ties, self, order, pays, |keys| argsort.argsort_u64(keys))?;
+        left.into_par_iter()
+            .for_each(|tie| self.sort_strings(tie.rows, tie.depth));
+        Ok(())
+    }
+
+    /// Sorts rows without strings, and returns the others.
+    fn strings_of<'r>(&self, rows: &'r mut [u32]) -> &'r mut [u32] {
         let nulls_first = self.column.nulls_first;
         let is_first = |row: usize| self.column.values.is_null(row) == nulls_first;
         if !self.tells_nulls {
@@ -219,10 +254,13 @@ impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
             (others, first)
         };
         self.sort_rest(nulls);
-        self.sort_strings(strings, depth);
+        strings
     }
 
-    /// Sorts rows with strings.
+    /// Stably sorts rows whose strings agree in their first `depth` bytes.
+    ///
+    /// Comparing two strings misses the cache for both. Instead, each string is read once for its
+    /// next eight bytes, and these are compared.
     fn sort_strings(&self, rows: &mut [u32], depth: usize) {
         let mut stack = vec![(0..rows.len(), depth)];
         while let Some((range, depth)) = stack.pop() {
@@ -296,6 +334,16 @@ impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> Texts<'_, S, C> {
         if let Some(compare) = &self.rest {
             sort_all(vec![rows], compare);
         }
+    }
+}
+
+impl<S: Strings, C: Fn(usize, usize) -> Ordering + Sync> ties::Strings for Texts<'_, S, C> {
+    fn bytes<'a>(&'a self, row: u32, _: &'a mut Vec<u8>) -> &'a [u8] {
+        self.strings.bytes(row as usize)
+    }
+
+    fn equal(&self, rows: &mut [u32]) {
+        self.sort_rest(rows);
     }
 }
 

@@ -558,6 +558,83 @@ fn long_strings_are_compared_to_their_ends() {
     }
 }
 
+/// Counts the keys that it sorts, and says whether it does so on a GPU.
+struct Counting {
+    is_on_gpu: bool,
+    keys: Cell<usize>,
+}
+
+impl Argsort for Counting {
+    type Error = Infallible;
+
+    fn argsort_u32(&self, keys: &[u32]) -> Result<Vec<u32>, Infallible> {
+        self.keys.set(self.keys.get() + keys.len());
+        Cpu.argsort_u32(keys)
+    }
+
+    fn argsort_u64(&self, keys: &[u64]) -> Result<Vec<u32>, Infallible> {
+        self.keys.set(self.keys.get() + keys.len());
+        Cpu.argsort_u64(keys)
+    }
+
+    fn is_on_gpu(&self, _: usize) -> bool {
+        self.is_on_gpu
+    }
+}
+
+/// Strings in which most rows tie, with nulls, and invalid UTF-8 in binary values.
+#[test]
+fn strings_that_tie_are_sorted_on_a_gpu() {
+    let rows = 60_000;
+    let text = |i: usize| match i % 9 {
+        0 | 1 => format!("GET /index.html?user={:05}", (i * 7919) % 5000),
+        2 => format!("GET /images/{}.png", (i * 104_729) % 977),
+        3 => format!("abcdefgh{}", "\0".repeat((i * 7) % 30)),
+        4 => "the same".to_owned(),
+        5 => "\0".repeat(i % 20),
+        6 => String::new(),
+        _ => format!("GET /index.html{}", "/deeper".repeat((i * 31) % 40)),
+    };
+    let value = |i: usize| (!i.is_multiple_of(11)).then(|| text(i));
+    let bytes = |i: usize| {
+        let mut bytes = value(i)?.into_bytes();
+        bytes.extend([0xff_u8, 0xfe, 0xc0].iter().take((i * 17) % 4));
+        Some(bytes)
+    };
+    let texts: ArrayRef = Arc::new(StringArray::from_iter((0..rows).map(value)));
+    let mut views = BinaryViewBuilder::new();
+    (0..rows).for_each(|i| views.append_option(bytes(i)));
+    let views: ArrayRef = Arc::new(views.finish());
+    let beside = Int64Array::from_iter_values((0..rows as i64).map(|i| (i * 7919) % 5));
+    // Of no bits, and of 63 and 64: two of these leave strings two bits of the key, or none.
+    let (none, most, all) = ((0, 0), (0, i64::MAX), (i64::MIN, i64::MAX));
+    for strings in [texts, views] {
+        for (descending, nulls_first) in [(false, true), (true, true), (true, false)] {
+            for before in [[none, none], [none, most], [most, most], [all, all]] {
+                let before = before.map(|(even, odd)| {
+                    let value = |i| if i % 2 == 0 { even } else { odd };
+                    ascending(Int64Array::from_iter_values((0..rows).map(value)))
+                });
+                let strings = SortColumn {
+                    values: strings.clone(),
+                    descending,
+                    nulls_first,
+                };
+                let columns = [&before[..], &[strings, ascending(beside.clone())]].concat();
+                let expected = expected(&columns);
+                let [on_cpu, on_gpu] = [false, true].map(|is_on_gpu| {
+                    let keys = Cell::new(0);
+                    let argsort = Counting { is_on_gpu, keys };
+                    let sorted = sort_indices(&columns, Floats::Total, &argsort).unwrap();
+                    assert!(sorted == expected);
+                    argsort.keys.get()
+                });
+                assert!(on_gpu > on_cpu + rows / 2, "{on_gpu} keys, and {on_cpu}");
+            }
+        }
+    }
+}
+
 #[test]
 fn wide_keys_are_sorted_with_few_ties_and_with_many() {
     for values in [5_u64, 100_000] {

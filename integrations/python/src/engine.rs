@@ -267,6 +267,14 @@ impl Engine {
         self.chooses && estimate.cpu <= estimate.gpu
     }
 
+    /// Whether GPUs are chosen for a task.
+    pub(crate) fn is_on_gpu(&self, task: &Task) -> bool {
+        let sorter = &self.on.sorter;
+        let is_for_cpu = *sorter.device() == Device::Auto && task.is_small();
+        let choice = || sorter.choose_call(&task.call());
+        !is_for_cpu && !self.is_for_cpu(task) && choice().is_ok_and(|choice| choice.on_gpu)
+    }
+
     /// Calls `work` with GPUs, or returns `None` if the CPU is to do the task: by choice, or
     /// because a GPU has failed. Callers release the GIL first, unless the task is small.
     pub(crate) fn on_gpu<R>(

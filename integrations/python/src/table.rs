@@ -218,6 +218,10 @@ impl Argsort for On<'_> {
     fn argsort_u64(&self, keys: &[u64]) -> PyResult<Vec<u32>> {
         self.argsort(keys)
     }
+
+    fn is_on_gpu(&self, len: usize) -> bool {
+        self.0.is_on_gpu(&Task::new::<u64>(Work::Argsort, len, len))
+    }
 }
 
 /// The arrays of a column.

@@ -531,3 +531,41 @@ async fn windows() {
         same_rows(&got, &wanted).expect("the same rows");
     }
 }
+
+/// Strings that tie in far more than their first bytes, and repeat.
+#[tokio::test]
+async fn strings_that_tie_are_sorted_on_the_gpu() {
+    let rows = 60_000;
+    let text = |i: usize| match i % 5 {
+        0 => None,
+        1 => Some("a long beginning".to_owned()),
+        2 => Some(format!("a long beginning{}", "\0".repeat(i * 7 % 30))),
+        3 => Some(format!("a long beginning, and then {:04}", i * 7919 % 3001)),
+        _ => Some("a long beginning, and more".repeat(i * 31 % 20)),
+    };
+    let texts: ArrayRef = Arc::new(StringArray::from_iter((0..rows).map(text)));
+    let others: ArrayRef = Arc::new(Int32Array::from_iter_values(
+        (0..rows).map(|i| (i * 104_729 % rows) as i32),
+    ));
+    let batch =
+        RecordBatch::try_from_iter_with_nullable([("text", texts, true), ("other", others, false)]);
+    let batch = batch.expect("a batch");
+    for order in ["text, other", "text DESC NULLS LAST, other DESC"] {
+        let mut results = Vec::new();
+        let config = || SessionConfig::new().with_target_partitions(1);
+        for session in [stock(config()), session(config(), always())] {
+            let table = MemTable::try_new(batch.schema(), vec![vec![batch.clone()]]);
+            let table = Arc::new(table.expect("a table"));
+            session.register_table("t", table).expect("no other table");
+            let sql = format!("SELECT * FROM t ORDER BY {order}");
+            let (batches, plan) = run(&session, &sql).await.expect(order);
+            results.push((concat_batches(&batch.schema(), &batches), plan));
+        }
+        let [(wanted, _), (sorted, plan)] = &results[..] else {
+            unreachable!("two sessions")
+        };
+        assert!(sorted.as_ref().expect(order) == wanted.as_ref().expect(order));
+        // Those of all rows, and those of rows that tie.
+        assert!(metric(plan, "gpu_keys") > rows * 3 / 2, "{order}");
+    }
+}
