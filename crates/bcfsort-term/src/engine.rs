@@ -250,6 +250,15 @@ impl Contender {
         Ok(())
     }
 
+    /// Whether [`argsort`](Self::argsort) sorts this number of keys on a GPU in less time than the
+    /// CPU would: always if the GPU is named.
+    pub fn pays_on_gpu(&self, len: usize) -> bool {
+        let call = Call::new(len as u64, KeyType::U64, Work::Argsort);
+        let estimate = call.estimate(model::Gpu::Open);
+        let is_named = self.fallback.is_none();
+        self.working().is_some() && (is_named || estimate.gpu < estimate.cpu)
+    }
+
     /// Returns the indices that sort the keys, stably.
     ///
     /// If a GPU that `auto` chose fails, the CPU sorts instead, with a warning.
@@ -391,6 +400,7 @@ mod tests {
             ..Contender::gpu(Options::default(), None, &adapter).unwrap()
         };
         let forced = Contender::gpu(Options::default(), None, &adapter).unwrap();
+        assert!(forced.pays_on_gpu(1000) && !contender.pays_on_gpu(1000));
         for contender in [&contender, &forced] {
             contender.sorter().unwrap().device().destroy();
         }
@@ -406,7 +416,7 @@ mod tests {
         assert!(matches!(sort(&forced), Err(Fault::Device(_))));
         for _ in 0..2 {
             assert_eq!(sort(&contender).unwrap(), [3, 2, 1, 1]);
-            assert!(contender.working().is_none());
+            assert!(contender.working().is_none() && !contender.pays_on_gpu(1 << 30));
             assert_eq!(contender.argsort(&[3, 1, 2, 1]).unwrap(), [1, 3, 2, 0]);
         }
     }

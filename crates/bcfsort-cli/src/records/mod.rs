@@ -2,7 +2,8 @@
 //!
 //! A [`Layout`] finds the records of a format and makes their keys, which compare as bytes. A
 //! [`ChunkReader`](reader::ChunkReader) reads whole records, and [`Records`] sorts them by the
-//! first 64 bits of the keys, then those that are equal in these bits by the whole key.
+//! first 64 bits of the keys, then those that are equal in these bits by the next ones on a GPU, or
+//! by the whole key on the CPU.
 
 pub(crate) mod args;
 pub(crate) mod check;

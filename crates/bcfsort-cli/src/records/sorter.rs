@@ -1,6 +1,7 @@
 //! The sort of records in memory.
 
 use super::{Bounds, Layout, Prefix};
+use bcfsort_auto::ties::{self, Tie};
 use bcfsort_term::engine::Contender;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::timings::Timings;
@@ -9,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use wgpu_bcfsort::{KeyType, RecordFormat};
+use wgpu_bcfsort::{KeyType, Order, RecordFormat};
 
 /// Bytes that one thread gathers at a time: fewer if there are few records.
 const PIECE: usize = 1 << 21;
@@ -106,7 +107,12 @@ impl<'a> Records<'a> {
                 bounds,
                 unique: self.unique,
             };
-            let kept = runs.sort_all(&mut order, &sorted, exact);
+            let on_gpu = !exact && contender.pays_on_gpu(sorted.len());
+            if on_gpu {
+                runs.sort_on_gpu(&mut order, &sorted, contender)?;
+            }
+            let most = if on_gpu { ties::FEW } else { usize::MAX };
+            let kept = runs.sort_all(&mut order, &sorted, exact, most);
             if self.unique {
                 order = kept.concat();
             }
@@ -183,13 +189,38 @@ impl Runs<'_> {
         &self.bytes[self.bounds.range(index as usize)]
     }
 
-    /// Sorts the records whose prefixes are equal, unless these are exact. Returns the order, without
-    /// those that are left out, in parts.
+    /// Sorts the runs of more than [`ties::FEW`] records by argsorts of their next bytes.
+    fn sort_on_gpu(
+        &self,
+        order: &mut [u32],
+        prefixes: &[u64],
+        contender: &Contender,
+    ) -> Result<(), Fault> {
+        let (mut rest, mut end) = (order, 0);
+        let mut long = Vec::new();
+        for run in runs(prefixes).filter(|run| run.len() > ties::FEW) {
+            let (before, behind) = rest.split_at_mut(run.end - end);
+            let rows = &mut before[run.start - end..];
+            // Prefixes may have other bits than the keys.
+            long.push(Tie { rows, depth: 0 });
+            (rest, end) = (behind, run.end);
+        }
+        let pays = |len| contender.pays_on_gpu(len);
+        let argsort = |keys: &[u64]| contender.argsort(keys);
+        let left = ties::sort(long, self, Order::Ascending, pays, argsort)?;
+        left.into_par_iter()
+            .for_each_init(Keys::default, |keys, tie| self.sort(tie.rows, keys, 0));
+        Ok(())
+    }
+
+    /// Sorts the records whose prefixes are equal, unless these are exact or those of more than
+    /// `most` records. Returns the order, without those that are left out, in parts.
     fn sort_all<'o>(
         &self,
         mut order: &'o mut [u32],
         mut prefixes: &[u64],
         exact: bool,
+        most: usize,
     ) -> Vec<&'o [u32]> {
         let mut groups = Vec::with_capacity(order.len() / SORTED + 1);
         while !order.is_empty() {
@@ -202,11 +233,12 @@ impl Runs<'_> {
         let groups = groups.into_par_iter();
         let sorted = groups.map_init(Keys::default, |keys, (group, prefixes)| {
             if !exact {
+                let runs = || runs(prefixes).filter(|run| run.len() <= most);
                 // The records lie anywhere: so many loads are under way at once.
-                let records = runs(prefixes).flat_map(|run| &group[run]);
+                let records = runs().flat_map(|run| &group[run]);
                 let touched = records.fold(0, |bytes, &index| bytes ^ self.touched(index));
                 std::hint::black_box(touched);
-                runs(prefixes).for_each(|run| self.sort(&mut group[run], keys, 0));
+                runs().for_each(|run| self.sort(&mut group[run], keys, 0));
             } else if self.unique {
                 runs(prefixes).for_each(|run| leave_out_all_but_first(&mut group[run]));
             }
@@ -335,6 +367,18 @@ impl Runs<'_> {
     }
 }
 
+impl ties::Strings for Runs<'_> {
+    fn bytes<'a>(&'a self, row: u32, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        self.key(row, buffer)
+    }
+
+    fn equal(&self, rows: &mut [u32]) {
+        if self.unique {
+            leave_out_all_but_first(rows);
+        }
+    }
+}
+
 /// The number of bytes that both begin with.
 fn common(a: &[u8], b: &[u8]) -> usize {
     let differs = a.iter().zip(b).position(|(a, b)| a != b);
@@ -351,9 +395,9 @@ impl RecordFormat for Records<'_> {
     type Key = Vec<u8>;
     type Error = Fault;
 
-    /// A prefix, an end and an index of each record, and a copy of prefix and index in the sort; and
-    /// after it a copy of the prefix.
-    const OVERHEAD: usize = 36;
+    /// A prefix, an end and an index of each record, and 20 bytes in the sort: a copy of prefix and
+    /// index, or what the sort of ties takes.
+    const OVERHEAD: usize = 40;
 
     fn sort(
         &self,

@@ -9,7 +9,7 @@ mod tables_model;
 
 use super::args::{RecordArgs, RecordKind};
 use super::reader::ChunkReader;
-use super::sorter::Records;
+use super::sorter::{Choose, Records};
 use super::{Job, sort};
 use crate::input::FileArgs;
 use bcfsort_term::args::Checks;
@@ -19,7 +19,7 @@ use bcfsort_term::memory::Memory;
 use std::fs;
 use std::io::Cursor;
 use std::path::Path;
-use wgpu_bcfsort::RecordFormat;
+use wgpu_bcfsort::{Options, RecordFormat, Sorter, adapters};
 
 /// A sequence of numbers that look random.
 struct Random(u64);
@@ -62,12 +62,25 @@ fn sorted_chunks(
     input: &[u8],
     budget: u64,
 ) -> Result<(Vec<u8>, Vec<Vec<u8>>), String> {
+    let choose = &|_| Ok(Contender::cpu());
+    sorted_chunks_by((kind, unique), line, reverse, input, budget, choose)
+}
+
+/// As [`sorted_chunks`], sorted by any contender.
+fn sorted_chunks_by(
+    (kind, unique): (RecordKind, bool),
+    line: &str,
+    reverse: bool,
+    input: &[u8],
+    budget: u64,
+    choose: &Choose,
+) -> Result<(Vec<u8>, Vec<Vec<u8>>), String> {
     let message = |fault: Fault| fault.message().unwrap_or_default().to_owned();
     let options = options::<RecordArgs>(line);
     let plan = options.plan(kind, reverse).map_err(message)?;
     let mut reader = ChunkReader::of_stream("file", Cursor::new(input.to_vec()));
     let (layout, header) = plan.open(&mut reader, budget).map_err(message)?;
-    let records = Records::new(&*layout, unique, &|_| Ok(Contender::cpu()));
+    let records = Records::new(&*layout, unique, choose);
     let mut chunks = Vec::new();
     while let Some(mut chunk) = reader.next(&*layout, budget).map_err(message)? {
         let taken = chunk.len() + layout.count(&chunk) * Records::OVERHEAD;
@@ -264,6 +277,48 @@ mod gnu {
         compare(" -r", &begins);
         let one: Vec<String> = (0..9000).map(|n| format!("the same key,{n}\n")).collect();
         compare("-k1,1 -t,", &one.concat());
+    }
+}
+
+/// Records of which most tie in the first 64 bits of their keys.
+#[test]
+fn a_gpu_sorts_ties_as_the_cpu_does() {
+    if adapters().is_empty() {
+        return;
+    }
+    let gpu = |_| Ok(Contender::of(Sorter::open(Options::default())?));
+    let mut random = Random(6);
+    let words = [
+        "GET ", "/index", "/images", "\"\"", "\0", "\u{ff}", "?user=", "a",
+    ];
+    let mut lines = String::new();
+    let mut rows = String::new();
+    for index in 0..40_000_u64 {
+        let text = match index % 8 {
+            0 => "the same text in many".to_owned(),
+            1 => "a".repeat(index as usize % 600),
+            _ => random.text(12, &words),
+        };
+        let user = random.below(30);
+        lines += &format!("192.168.0.{user} {text}\n");
+        rows += &format!("\"{text}\",{user}\n");
+    }
+    for (kind, line, input) in [
+        (RecordKind::Lines, "", &lines),
+        (RecordKind::Lines, "-k2,2r -k1,1", &lines),
+        (RecordKind::Csv, "--no-header --by 1,2:u32", &rows),
+        (RecordKind::Csv, "--no-header --by 1:desc", &rows),
+    ] {
+        for unique in [false, true] {
+            let kind = (kind, unique);
+            let (input, all) = (input.as_bytes(), 1 << 30);
+            let on_cpu = sorted_chunks(kind, line, false, input, all);
+            let on_gpu = sorted_chunks_by(kind, line, false, input, all, &gpu);
+            assert!(
+                on_cpu.expect(line) == on_gpu.expect(line),
+                "{line} {unique}"
+            );
+        }
     }
 }
 
