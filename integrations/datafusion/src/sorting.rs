@@ -9,7 +9,7 @@ use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use bcfsort_keys::{Floats, NarrowRows, SortColumn, encode, most_bits};
+use bcfsort_keys::{Floats, NarrowRows, SortColumn, encode, is_exact, most_bits};
 use datafusion_common::utils::memory::RecordBatchMemoryCounter;
 use datafusion_common::{DataFusionError, Result, internal_datafusion_err};
 use datafusion_common_runtime::SpawnedTask;
@@ -35,6 +35,10 @@ const WINDOW: usize = 64 << 20;
 /// Bytes per row in addition to its batch and its key: its index, both as the device returns it and
 /// in the order of the output.
 const PER_ROW: usize = 12;
+
+/// Bytes that a row takes while its string is compared with others: its next bytes as a key, twice,
+/// and its number, of which those of `PER_ROW` are free.
+const OF_A_TIE: usize = 12;
 
 /// Sorts one partition.
 pub(crate) struct Sorting {
@@ -432,15 +436,17 @@ fn drop_elsewhere<T: Send + 'static>(value: T) {
 /// 64.
 fn bytes_per_row(expr: &LexOrdering, schema: &Schema) -> Result<usize> {
     let mut bytes = PER_ROW;
+    let mut may_tie = false;
     for key in expr {
         let data_type = key.expr.data_type(schema)?;
         bytes += 8 * most_bits(&data_type).div_ceil(64) as usize;
+        may_tie |= !is_exact(&data_type);
         // They are first converted to differences of 128 bits.
         if matches!(data_type, DataType::Decimal256(..)) {
             bytes += 16;
         }
     }
-    Ok(bytes)
+    Ok(bytes + if may_tie { OF_A_TIE } else { 0 })
 }
 
 /// Concatenates arrays. If the values are too many for their type, the result has a [`widened`]
