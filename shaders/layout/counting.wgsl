@@ -1,14 +1,14 @@
 // Uses layout/params, lib/key_map, lib/scan, lib/workgroup.
 //
-// COUNTING SORT of keys of 8 or 16 bits: a histogram, and its prefix sums. A kernel takes the section
-// of its name.
+// COUNTING SORT of keys of 8 or 16 bits: a histogram, and its prefix sums. A kernel takes the
+// section of its name.
 
 // ---- count_keys
 
 // COUNTING SORT of keys of 8 or 16 bits, first phase: the histogram of the keys, by their bits.
 //
-// `source`: keys, packed as in load.wgsl. `counts`: cleared tables with a bin for each
-// possible key; consecutive workgroups add to different tables.
+// `source`: keys, packed as in load.wgsl. `counts`: cleared tables with a bin for each possible
+// key; consecutive workgroups add to different tables.
 //
 // A workgroup counts in SLOTS slots of workgroup memory, and adds each slot's count to a table at
 // the end, since additions to one word of a table are serialized. Many keys share a slot. It counts

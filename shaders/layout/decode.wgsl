@@ -57,9 +57,9 @@ fn key_at(rank: u32) -> vec2<u32> {
 
 // DECODE: keys of 8, 16 or 32 bits from sorted words, or from the histogram of a counting sort.
 //
-// `source` or `ends`: see above. `destination`: the words of the
-// key buffer, from key number key_first on, with 2^key_shift keys in each. Other keys in the first
-// and the last word keep their bits, and so does everything after the last record.
+// `source` or `ends`: see above. `destination`: the words of the key buffer, from key number
+// key_first on, with 2^key_shift keys in each. Other keys in the first and the last word keep their
+// bits, and so does everything after the last record.
 //
 // A lane owns 8 words, LANES apart.
 //
@@ -91,8 +91,8 @@ fn item(i: u32) {
 
 // DECODE: keys of 64 bits from sorted words.
 //
-// `source`, `values`: see above. `destination`: the words of the
-// key buffer, from key number key_first on.
+// `source`, `values`: see above. `destination`: the words of the key buffer, from key number
+// key_first on.
 //
 // A lane decodes 8 keys, LANES apart.
 //

@@ -1,11 +1,8 @@
 // Uses layout/each_item, layout/load, layout/params, lib/key_map, lib/workgroup.
 //
-// How the records of a sort of words are composed. A kernel takes the section of its name, and
-// before it one of values and one of keys, which also has their `destination`.
-//
-// A lane processes 8 keys, LANES apart.
-//
-// No workgroup memory.
+// How the records of a sort of words are composed. A kernel takes the section of its name. Before
+// it, `encode_keys` and `encode_fields` take one of values and one of keys, which has their
+// `destination`; `encode_segments` takes `values`.
 
 // ---- values
 
@@ -71,8 +68,8 @@ fn store(i: u32, key: vec2<u32>) {
 
 // ENCODE: composes the records of a sort of words from the user's keys.
 //
-// `source`: see load.wgsl. `destination`, `values`: the composed records,
-// compared as unsigned words, with the value, if any, as the least significant one:
+// `source`: see load.wgsl. `destination`, `values`: the composed records, compared as unsigned
+// words, with the value, if any, as the least significant one:
 //
 //     keys of    segments  destination               values
 //     8 to 32    no        key                       index

@@ -1,5 +1,5 @@
-// Which records are HEADS: those that begin a run. A kernel takes one section; and of_keys and
-// of_rows `in_segments`, too.
+// Which records are HEADS: those that begin a run. A kernel takes one section; with `of_keys` or
+// `of_rows` it also takes `in_segments`.
 
 // ---- of_keys
 
@@ -30,7 +30,8 @@ fn heads_from(first: u32) -> u32 {
 
 // ---- in_segments
 
-// Whether a record, not the first one, is the first of its segment: none is without segments.
+// Whether a record, not the first one, is the first of its segment. Without segments it is false
+// for all.
 fn begins_segment(i: u32) -> bool {
     return segment_of(i) != segment_of(i - 1u);
 }

@@ -1,7 +1,8 @@
 // Uses layout/each_item, layout/load, layout/params, lib/key_map, lib/workgroup.
 //
 // SEARCHES among sorted records. A kernel takes the section of its name, and before it one of
-// needles (what it looks for), `places`, and one of the index, if there is one.
+// needles (what it looks for), `places`, and one of the index, if there is one. `index_keys` takes
+// only that of the index.
 //
 // INDEX of sorted keys: the mapped key of every INDEXED-th record, one after the other.
 

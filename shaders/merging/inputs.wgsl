@@ -1,5 +1,5 @@
 // What both kernels of a merge read: parameters, and keys. A kernel takes the section for the width
-// of its keys, and one for what moves with them.
+// of its keys; `merge` also takes one for what moves with them.
 
 // ---- one_word
 

@@ -1,7 +1,7 @@
 // Uses layout/load, lib/key_map, lib/scan, lib/workgroup, radixsort/records.
 //
-// RADIX SORT, the first two phases of a pass: the digits of each tile, and of the tiles before it. A
-// kernel takes the section of its name.
+// RADIX SORT, the first two phases of a pass: the digits of each tile, and of the tiles before it.
+// A kernel takes the section of its name.
 
 // ---- count_digits
 

@@ -1,5 +1,5 @@
 // The values that scans add up, the parameters, and where the sums are written. A kernel takes the
-// section for the type, and one for the place.
+// section for the type; `prefix_sums` also takes one for the place.
 
 // ---- words
 

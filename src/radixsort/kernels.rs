@@ -107,6 +107,7 @@ pub fn digit_offsets() -> Kernel {
     let own = wgsl!("radixsort/digits.wgsl", "digit_offsets");
     let texts = [&[WORKGROUP, PARAMS], &SCAN[..], &[own]].concat();
     Definition {
+        constants: vec![("LANES", LANES), ("VALUES", LANES)],
         workgroup_bytes: SCAN_BYTES,
         ..kernel("radixsort.digit_offsets", TILES[0], &texts)
     }

@@ -10,7 +10,8 @@
 //! | [`WGPU_BCFSORT_REQUIRE_ADAPTER=1`](device::REQUIRE_ADAPTER) | a missing GPU is an error, and `auto` is `gpu` |
 //!
 //! The parts can be used alone: [`cpu`] sorts on the CPU with the same bits as a GPU,
-//! [`MultiSorter`] on several GPUs at once, and [`ties`] sorts strings by one argsort after another.
+//! [`MultiSorter`] on several GPUs at once, and [`ties`] sorts strings by one argsort after
+//! another.
 //!
 //! # Examples
 //!

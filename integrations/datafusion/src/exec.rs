@@ -120,7 +120,7 @@ impl GpuSortExec {
         let bits = bits_of_keys(&self.sort);
         let tells_all = bits <= 128 && types.iter().all(is_exact);
         let types: Vec<String> = types.iter().map(DataType::to_string).collect();
-        let ties = if tells_all { "" } else { ", then ties" };
+        let ties = if tells_all { "" } else { ", ties separately" };
         let s = if bits == 1 { "" } else { "s" };
         format!(
             "keys=[{}], at most {} bit{s}{ties}",

@@ -36,8 +36,8 @@ const WINDOW: usize = 64 << 20;
 /// in the order of the output.
 const PER_ROW: usize = 12;
 
-/// Bytes that a row takes while its string is compared with others: its next bytes as a key, twice,
-/// and its number, of which those of `PER_ROW` are free.
+/// Bytes that a row takes while strings that tie are sorted: 20, two keys and an index, of which 8
+/// are those of `PER_ROW` that are free then.
 const OF_A_TIE: usize = 12;
 
 /// Sorts one partition.

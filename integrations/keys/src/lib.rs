@@ -2,8 +2,9 @@
 //!
 //! The columns to sort by are packed into one unsigned integer per row, the first column in its
 //! most significant bits. Values are stored in as few bits as their range needs: a date of one year
-//! takes 9 bits, a constant column none. Up to 128 bits are packed. The CPU compares the rest, such
-//! as the end of a long string, and only for rows with equal keys.
+//! takes 9 bits, a constant column none. Up to 128 bits are packed. Rows with equal keys are sorted
+//! by the rest: many strings by their next bytes, with the same [`Argsort`] if it is on a GPU, and
+//! all else by comparisons on the CPU.
 //!
 //! [`sort_indices`] is the whole sort: give it an [`Argsort`] that sorts integers. [`encode`]
 //! returns the keys alone. [`NarrowRows`] sorts rows that have no other columns, without indices.

@@ -2,8 +2,8 @@
  * The device and the buffers of engines: a few lines for each, to copy. Buffers stay the engine's.
  *
  * No engine promises all of these fields: each comment says which are not documented, and in which
- * version they were seen. A record of a sort is submitted before the engine submits its frame: the
- * queue runs them in that order.
+ * version they were seen. Submit a recorded sort before the engine submits its frame: the queue runs
+ * them in that order.
  */
 
 /**

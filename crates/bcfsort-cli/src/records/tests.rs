@@ -287,6 +287,7 @@ fn a_gpu_sorts_ties_as_the_cpu_does() {
         return;
     }
     let gpu = |_| Ok(Contender::of(Sorter::open(Options::default())?));
+    assert!(gpu(1).is_ok_and(|gpu| gpu.pays_on_gpu(1 << 14)));
     let mut random = Random(6);
     let words = [
         "GET ", "/index", "/images", "\"\"", "\0", "\u{ff}", "?user=", "a",

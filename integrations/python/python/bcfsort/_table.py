@@ -44,8 +44,9 @@ def sort_indices(
     ordered Categorical of pandas, have their declared order; other dictionaries that of their
     values.
 
-    The columns are packed into keys of up to 128 bits, which the GPU sorts. Rows with equal keys,
-    such as strings with a long common beginning, are compared on the CPU.
+    The columns are packed into keys of up to 128 bits, which the GPU sorts. Many strings that are
+    equal in these are sorted by their next bytes on the GPU, too; the CPU compares all other rows
+    with equal keys.
 
     Raises
     ------

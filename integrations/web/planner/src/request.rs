@@ -364,6 +364,8 @@ impl Job {
             "sorted moves neither values nor payload: a payload has firsts, and no output"
         } else if self.predicate.is_some() && (!self.keeps_some() || self.comparator.is_some()) {
             "a predicate is that of a compaction"
+        } else if self.keeps_some() && self.segments.is_some() {
+            "a compaction has no segments"
         } else if self.runs.is_none() && self.payload.iter().any(|of| of.firsts.is_some()) {
             "payload[].firsts are those of runs: name runs or unique"
         } else {
