@@ -1,7 +1,7 @@
 //! The viewer's pictures with this sort are those with its own, byte for byte.
 //!
-//! On lavapipe some of the viewer's pictures with its own sort differ from the others: 3 of 126 on an
-//! idle machine, and 5 of 10 on a busy one. So one of them is asked for, and all with this sort.
+//! On lavapipe some of the viewer's pictures with its own sort differ from the others: 3 of 126 on
+//! an idle machine, and 5 of 10 on a busy one. So one of them is asked for, and all with this sort.
 
 use bcfsort_splat_viewer::{prepare, render};
 use glam::{Quat, U8Vec4, UVec2, Vec3};
