@@ -105,22 +105,24 @@ fn draw(from: &Path) -> Result<Vec<(&'static str, String)>, Fault> {
         ("adversary.svg", adversary.picture()?),
         ("bank-matrix.svg", banks::svg()),
     ];
-    let path = from.join("end-to-end.csv");
-    if path.exists() {
-        let chart = end_to_end(&rows(&path)?, device);
+    if let Some(rows) = rows_if_any(&from.join("end-to-end.csv"))? {
+        let chart = end_to_end(&rows, device);
         pictures.push(("end-to-end.svg", chart.picture()?));
     }
-    let path = from.join("file-sorts.csv");
-    if path.exists() {
-        let chart = file_sorts(&rows(&path)?, device);
+    if let Some(rows) = rows_if_any(&from.join("file-sorts.csv"))? {
+        let chart = file_sorts(&rows, device);
         pictures.push(("file-sorts.svg", chart.picture()?));
     }
-    let path = from.join("auto.csv");
-    if path.exists() {
-        let chart = auto(&rows(&path)?, device);
+    if let Some(rows) = rows_if_any(&from.join("auto.csv"))? {
+        let chart = auto(&rows, device);
         pictures.push(("auto.svg", chart.picture()?));
     }
     Ok(pictures)
+}
+
+/// Reads the rows of a table. `None` if there is no such file.
+fn rows_if_any<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<Vec<T>>, Fault> {
+    path.exists().then(|| rows(path)).transpose()
 }
 
 /// Reads the rows of a table.

@@ -4,8 +4,9 @@
 //! devices, from `auto.csv`) or `file` (from `file-sorts.csv`). Its other columns are named, too.
 //! Only the rows that are there are written anew.
 
-use super::{Auto, Fast, FileSort, RANDOM, rows};
+use super::{Auto, Fast, FileSort, RANDOM, rows, rows_if_any};
 use crate::experiment::write;
+use bcfsort_data::parse_count;
 use bcfsort_term::fault::Fault;
 use bcfsort_term::output::print;
 use std::fs;
@@ -105,34 +106,30 @@ impl Results {
     fn read(from: &Path) -> Result<Self, Fault> {
         Ok(Self {
             fast: rows(&from.join("fast.csv"))?,
-            auto: optional(&from.join("auto.csv"))?,
-            files: optional(&from.join("file-sorts.csv"))?,
+            auto: rows_if_any(&from.join("auto.csv"))?.unwrap_or_default(),
+            files: rows_if_any(&from.join("file-sorts.csv"))?.unwrap_or_default(),
         })
     }
 
     /// A document with the rows of its tables written anew.
     fn renewed(&self, text: &str) -> String {
-        let mut columns: Vec<&str> = Vec::new();
-        let mut lines = Vec::new();
-        for line in text.lines() {
-            let cells = cells(line);
-            let row = match (columns.first(), cells.first()) {
-                (Some(of), Some(name)) => match self.row(of, name, &columns[1..]) {
-                    Some(cells) => format!("| {name} |{cells}"),
-                    None => line.to_owned(),
-                },
-                _ => line.to_owned(),
-            };
-            lines.push(row + "\n");
-            if cells.is_empty() || columns.is_empty() {
-                columns = cells;
-            }
-        }
-        lines.concat()
+        let lines = lines(text).map(|line| {
+            let row = self.row(&line);
+            row.unwrap_or_else(|| line.text.to_owned()) + "\n"
+        });
+        lines.collect()
     }
 
-    /// The cells of a row after its name, if the table is one of these and the row is known.
-    fn row(&self, of: &str, name: &str, columns: &[&str]) -> Option<String> {
+    /// The row of a line, if its table is one of these and the row is known.
+    fn row(&self, line: &Line) -> Option<String> {
+        let (of, columns) = line.columns.split_first()?;
+        let name = line.cells.first()?;
+        let cells = self.cells(of, name, columns)?;
+        Some(format!("| {name} |{cells}"))
+    }
+
+    /// The cells of a row after its name.
+    fn cells(&self, of: &str, name: &str, columns: &[&str]) -> Option<String> {
         match of {
             "records" => self.sorters(name, columns),
             "keys" => self.devices(name, columns),
@@ -144,7 +141,7 @@ impl Results {
     /// The times of sorters, for records that are a number and a type: `2^26 u32`.
     fn sorters(&self, records: &str, columns: &[&str]) -> Option<String> {
         let (keys, of) = records.split_once(' ')?;
-        let keys = power_of_two(keys)?;
+        let keys = parse_count(keys).ok()?;
         let pairs = of.ends_with(" and value");
         let key = of.trim_end_matches(" and value");
         let time = |name: &str| {
@@ -178,7 +175,7 @@ impl Results {
     /// The times of whole calls on both devices. Columns say what is called, and for which type:
     /// "argsort `u32`: GPU, CPU".
     fn devices(&self, keys: &str, columns: &[&str]) -> Option<String> {
-        let keys = power_of_two(keys)?;
+        let keys = parse_count(keys).ok()?;
         let cell = |column: &&str| {
             let (work, of) = column.split_once(':')?.0.split_once(' ')?;
             let found = self.auto.iter().find(|row| {
@@ -211,13 +208,29 @@ impl Results {
     }
 }
 
-/// The rows of a table; none if there is no such file.
-fn optional<T: for<'a> serde::Deserialize<'a>>(path: &Path) -> Result<Vec<T>, Fault> {
-    if path.exists() {
-        rows(path)
-    } else {
-        Ok(Vec::new())
-    }
+/// A line of a document.
+struct Line<'a> {
+    text: &'a str,
+    /// The cells of the first line of its table; none if it is that line, or in no table.
+    columns: Vec<&'a str>,
+    /// Its own cells.
+    cells: Vec<&'a str>,
+}
+
+/// The lines of a document.
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut columns = Vec::new();
+    text.lines().map(move |text| {
+        let line = Line {
+            text,
+            columns: columns.clone(),
+            cells: cells(text),
+        };
+        if line.cells.is_empty() || columns.is_empty() {
+            columns.clone_from(&line.cells);
+        }
+        line
+    })
 }
 
 /// The cells of a table's row; none in other lines.
@@ -226,12 +239,6 @@ fn cells(line: &str) -> Vec<&str> {
         .strip_prefix('|')
         .and_then(|line| line.strip_suffix('|'));
     inner.map_or_else(Vec::new, |inner| inner.split('|').map(str::trim).collect())
-}
-
-/// A number that is written as `2^20`.
-fn power_of_two(text: &str) -> Option<u64> {
-    let power: u32 = text.strip_prefix("2^")?.parse().ok()?;
-    1_u64.checked_shl(power)
 }
 
 /// Milliseconds with three digits, and whole from 100 on.
@@ -275,17 +282,20 @@ mod tests {
         let results = Results::read(&root.join("benches/results/nvidia-h200"))?;
         let text = fs::read_to_string(root.join("docs/performance.md")).unwrap();
         let mut known = Vec::new();
-        let mut columns: Vec<&str> = Vec::new();
-        for cells in text.lines().map(cells) {
-            let is_row = !columns.is_empty() && !cells.is_empty() && !cells[0].starts_with('-');
-            let is_known = matches!(columns.first(), Some(&("records" | "keys" | "file")));
+        for line in lines(&text) {
+            let is_row = line
+                .cells
+                .first()
+                .is_some_and(|name| !name.starts_with('-'));
+            let is_known = matches!(line.columns.first(), Some(&("records" | "keys" | "file")));
             if is_row && is_known {
-                let row = results.row(columns[0], cells[0], &columns[1..]);
-                assert!(row.is_some(), "{columns:?}: {}", cells[0]);
-                known.push(columns[0]);
-            }
-            if cells.is_empty() || columns.is_empty() {
-                columns = cells;
+                assert!(
+                    results.row(&line).is_some(),
+                    "{:?}: {}",
+                    line.columns,
+                    line.text
+                );
+                known.push(line.columns[0]);
             }
         }
         known.dedup();
