@@ -100,6 +100,11 @@ fn bins_between(least: Record, greatest: Record) -> Bins {
     return Bins(low, shift + select(0u, 1u, is_last));
 }
 
+// The bin of a record where bins are ranges of the upper word alone.
+fn wide_bin_of(bins: Bins, r: Record) -> u32 {
+    return min((max(r.y, bins.low.y) - bins.low.y) >> (bins.shift - 32u), params.bins - 1u);
+}
+
 fn bin_of(bins: Bins, r: Record) -> u32 {
     var bin = 0u;
     if bins.shift >= 32u {
@@ -266,11 +271,45 @@ fn load_bins(segment: u32, lane: u32) -> Bins {
     return bins;
 }
 
-// The child of a record by its bin; NODES or more, but less than 2 * NODES whatever the table
-// holds, if the bin is crowded.
-fn child_of(bins: Bins, r: Record) -> u32 {
-    let bin = bin_of(bins, r);
+// The child of a bin's records; NODES or more, but less than 2 * NODES whatever the table holds, if
+// the bin is crowded.
+fn child_of(bin: u32) -> u32 {
     return (cells[NODES * WORDS + bin / 2u] >> (16u * (bin % 2u))) & (2u * NODES - 1u);
+}
+
+// ---- find_words
+
+// Finds the children of a lane's records by their bins. False if one of these is crowded.
+fn find_bins(bins: Bins) -> bool {
+    var is_found = bins.shift != NO_BINS;
+    if is_found {
+        for (var j = 0u; j < EACH; j++) {
+            node[j] = child_of(bin_of(bins, r[j]));
+            is_found &= node[j] < NODES;
+        }
+    }
+    return is_found;
+}
+
+// ---- find_pairs
+
+// Finds the children of a lane's records by their bins. False if one of these is crowded.
+//
+// Of many records bins are most often ranges of the upper word. One test is for all records then.
+fn find_bins(bins: Bins) -> bool {
+    var is_found = bins.shift != NO_BINS;
+    if is_found && bins.shift >= 32u {
+        for (var j = 0u; j < EACH; j++) {
+            node[j] = child_of(wide_bin_of(bins, r[j]));
+            is_found &= node[j] < NODES;
+        }
+    } else if is_found {
+        for (var j = 0u; j < EACH; j++) {
+            node[j] = child_of(bin_of(bins, r[j]));
+            is_found &= node[j] < NODES;
+        }
+    }
+    return is_found;
 }
 
 // ---- not_made
@@ -289,6 +328,6 @@ fn load_bins(segment: u32, lane: u32) -> Bins {
     return Bins(FIRST, NO_BINS);
 }
 
-fn child_of(bins: Bins, r: Record) -> u32 {
-    return NODES;
+fn find_bins(bins: Bins) -> bool {
+    return false;
 }

@@ -15,7 +15,7 @@
 //
 // The child of position p in the ordered tile is found in `marks`, with a word for 16 positions.
 // Its lower half marks the positions where a child begins, its upper half counts the children
-// before.
+// before: a search in the starts of the children, since a second sum would take more barriers.
 //
 // Bank conflicts as in `count`, and where records are stored by child in workgroup memory.
 
@@ -91,12 +91,9 @@ fn main(
     let before = exclusive_sum(lane, count | select(0u, 1u << 16u, count > 0u));
     let begin = before & 0xffffu;
     if lane < NODES {
-        atomicStore(&histogram[lane], begin);
+        // From here on the counters are these sums.
+        atomicStore(&histogram[lane], before);
         if count > 0u {
-            // Records for which there is no room are not stored: they are moved again. (This is not
-            // compared before the sums, which would wait for the atomic.)
-            let has_room = room + count <= room_end;
-            offsets[before >> 16u] = select(NOWHERE, room, has_room) - begin;
             atomicOr(&marks[begin / 16u], 1u << (begin % 16u));
         }
     }
@@ -104,19 +101,33 @@ fn main(
         atomicStore(&histogram[NODES], begin + count);
     }
     workgroupBarrier();
-    var mark = 0u;
+    let all = tile.end - tile.start;
     if lane < MARKS {
-        mark = atomicLoad(&marks[lane]);
-    }
-    let children = exclusive_sum(lane, countOneBits(mark));
-    if lane < MARKS {
+        let mark = atomicLoad(&marks[lane]);
+        // The last child that begins before the mark's positions, or before the end of the records:
+        // it is not empty.
+        let position = min(16u * lane, all);
+        var child = 0u;
+        var last = 0u;
+        for (var step = NODES / 2u; step > 0u; step /= 2u) {
+            let start = atomicLoad(&histogram[child + step]);
+            let is_before = (start & 0xffffu) < position;
+            child += select(0u, step, is_before);
+            last = select(last, start, is_before);
+        }
+        let children = select((last >> 16u) + 1u, 0u, lane == 0u);
         atomicStore(&marks[lane], mark | (children << 16u));
     }
+    if lane < NODES && count > 0u {
+        // Records for which there is no room are not stored: they are moved again. (This is as late
+        // as it may be, since it waits for the atomic.)
+        let has_room = room + count <= room_end;
+        offsets[before >> 16u] = select(NOWHERE, room, has_room) - begin;
+    }
     workgroupBarrier();
-    let all = tile.end - tile.start;
     let end = max(params.len, params.target_room);
     for (var j = 0u; j < EACH; j++) {
-        rank[j] += atomicLoad(&histogram[node[j]]);
+        rank[j] += atomicLoad(&histogram[node[j]]) & 0xffffu;
     }
     for (var part = 0u; part < TILE; part += PART) {
         var to: array<u32, PART / LANES>;

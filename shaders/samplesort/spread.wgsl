@@ -180,11 +180,13 @@ fn clear_counters(lane: u32) {
     }
 }
 
-// The place of the counter of a record's bucket; of padding, the counter that stays 0.
+// The place of the counter of a record's bucket; of padding, the counter that stays 0. Only the
+// tile's first 32 records may be before the item.
 fn counter_of(blocks: Blocks, lane: u32, spread: Spread, i: u32, r: Record) -> u32 {
     let position = position_of(blocks, lane, i);
     let bucket = bucket_of(spread, r);
-    let is_own = (position >= blocks.start) & (position < blocks.end);
+    let is_after = (i * LINES >= 32u) | (position >= blocks.start);
+    let is_own = is_after & (position < blocks.end);
     return select(EMPTY, bucket + bucket / 8u, is_own);
 }
 

@@ -122,18 +122,6 @@ fn map_records() {
     }
 }
 
-// Finds the children of a lane's records by their bins. False if one of these is crowded.
-fn find_bins(bins: Bins) -> bool {
-    var is_found = bins.shift != NO_BINS;
-    if is_found {
-        for (var j = 0u; j < EACH; j++) {
-            node[j] = child_of(bins, r[j]);
-            is_found &= node[j] < NODES;
-        }
-    }
-    return is_found;
-}
-
 // Searches a lane's records in the tree, all of them together, level by level.
 fn search_records() {
     let top = top_of_tree();

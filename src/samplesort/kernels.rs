@@ -137,11 +137,6 @@ macro_rules! bins {
     };
 }
 
-/// Values of one scan in a partition: the counts of children, or the marks of positions.
-const fn scan_values(nodes: u32, tile: u32) -> u32 {
-    max(nodes, tile / 16)
-}
-
 const fn min(a: u32, b: u32) -> u32 {
     if a < b { a } else { b }
 }
@@ -287,7 +282,7 @@ pub fn splitters(samples: u32, is_compact: bool, shape: Shape) -> Kernel {
     } else {
         parts.files(&[splitters!("not_examined")]);
     }
-    parts.bins(shape.has_bins(), bins!("made"), bins!("not_made"));
+    parts.bins_made();
     parts.files(&[splitters!("splitters")]);
     let compact = if is_compact { ".compact" } else { "" };
     let name = format!("splitters.{samples}{compact}.{}", shape.name());
@@ -302,7 +297,7 @@ pub fn count(of: Partition, is_sampled: bool, shape: Shape) -> Kernel {
     let constants = [("NODES", of.nodes), ("TILE", of.tile), ("CELLS", cells)];
     let mut parts = Parts::new(shape, of.lanes, &constants);
     parts.files(&[pieces.source, pieces.cells, SEGMENTS, TILE, pieces.splitter]);
-    parts.bins(of.has_bins(shape), bins!("searched"), bins!("not_searched"));
+    parts.bins_searched(of);
     let find = match shape {
         Shape::Pair => wgsl!("samplesort/count.wgsl", "find_by_keys"),
         _ => wgsl!("samplesort/count.wgsl", "find_by_records"),
@@ -328,12 +323,12 @@ pub fn partition(of: Partition, shape: Shape) -> Kernel {
         ("TILE", of.tile),
         ("CELLS", partition_cells(of, shape)),
         ("PART", of.part(shape)),
-        ("VALUES", scan_values(of.nodes, of.tile)),
+        ("VALUES", of.nodes),
     ];
     let mut parts = Parts::new(shape, of.lanes, &constants);
     parts.files(&[pieces.source, pieces.target, pieces.ordered, pieces.cells]);
     parts.files(&[SEGMENTS, TILE, pieces.splitter, SCAN_WORDS, SCAN]);
-    parts.bins(of.has_bins(shape), bins!("searched"), bins!("not_searched"));
+    parts.bins_searched(of);
     parts.files(&[wgsl!("samplesort/partition.wgsl")]);
     let name = format!(
         "partition.{}.{}x{}.{}",
@@ -371,7 +366,7 @@ pub(super) const fn splitter_words(nodes: u32, bins: u32, shape: Shape) -> u32 {
 const fn partition_cells(of: Partition, shape: Shape) -> u32 {
     let searched = searched_words(of.nodes, shape);
     let ordered = of.part(shape) * shape.ordered_words();
-    let summed = scan_words(scan_values(of.nodes, of.tile));
+    let summed = scan_words(of.nodes);
     max(max(ordered, searched), summed)
 }
 
@@ -506,19 +501,26 @@ impl Parts {
             .extend(files.iter().map(|&file| Piece::File(file)));
     }
 
-    /// Adds the bins of a segment, and what the kernel does with them: the one if it has bins, else
-    /// the other.
-    fn bins(&mut self, has_bins: bool, with: Source, without: Source) {
+    /// Adds the making of the bins of a segment.
+    fn bins_made(&mut self) {
         self.files(&[bins!("bins")]);
-        if has_bins {
-            let of_record = match self.shape.words() {
-                1 => bins!("one_word"),
-                _ => bins!("two_words"),
-            };
-            self.files(&[of_record, with]);
-        } else {
-            self.files(&[without]);
-        }
+        let made: &[Source] = match (self.shape.has_bins(), self.shape.words()) {
+            (false, _) => &[bins!("not_made")],
+            (true, 1) => &[bins!("one_word"), bins!("made")],
+            (true, _) => &[bins!("two_words"), bins!("made")],
+        };
+        self.files(made);
+    }
+
+    /// Adds the search of records in bins.
+    fn bins_searched(&mut self, of: Partition) {
+        self.files(&[bins!("bins")]);
+        let searched: &[Source] = match (of.has_bins(self.shape), self.shape.words()) {
+            (false, _) => &[bins!("not_searched")],
+            (true, 1) => &[bins!("one_word"), bins!("searched"), bins!("find_words")],
+            (true, _) => &[bins!("two_words"), bins!("searched"), bins!("find_pairs")],
+        };
+        self.files(searched);
     }
 
     /// Adds `sort_tile`, which fetches and sorts a tile of `tile` records.
