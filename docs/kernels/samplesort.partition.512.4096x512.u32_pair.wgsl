@@ -397,18 +397,6 @@ fn map_records() {
     }
 }
 
-// Finds the children of a lane's records by their bins. False if one of these is crowded.
-fn find_bins(bins: Bins) -> bool {
-    var is_found = bins.shift != NO_BINS;
-    if is_found {
-        for (var j = 0u; j < EACH; j++) {
-            node[j] = child_of(bins, r[j]);
-            is_found &= node[j] < NODES;
-        }
-    }
-    return is_found;
-}
-
 // Searches a lane's records in the tree, all of them together, level by level.
 fn search_records() {
     let top = top_of_tree();
@@ -535,6 +523,11 @@ fn bins_between(least: Record, greatest: Record) -> Bins {
     return Bins(low, shift + select(0u, 1u, is_last));
 }
 
+// The bin of a record where bins are ranges of the upper word alone.
+fn wide_bin_of(bins: Bins, r: Record) -> u32 {
+    return min((max(r.y, bins.low.y) - bins.low.y) >> (bins.shift - 32u), params.bins - 1u);
+}
+
 fn bin_of(bins: Bins, r: Record) -> u32 {
     var bin = 0u;
     if bins.shift >= 32u {
@@ -572,11 +565,29 @@ fn load_bins(segment: u32, lane: u32) -> Bins {
     return bins;
 }
 
-// The child of a record by its bin; NODES or more, but less than 2 * NODES whatever the table
-// holds, if the bin is crowded.
-fn child_of(bins: Bins, r: Record) -> u32 {
-    let bin = bin_of(bins, r);
+// The child of a bin's records; NODES or more, but less than 2 * NODES whatever the table holds, if
+// the bin is crowded.
+fn child_of(bin: u32) -> u32 {
     return (cells[NODES * WORDS + bin / 2u] >> (16u * (bin % 2u))) & (2u * NODES - 1u);
+}
+
+// Finds the children of a lane's records by their bins. False if one of these is crowded.
+//
+// Of many records bins are most often ranges of the upper word. One test is for all records then.
+fn find_bins(bins: Bins) -> bool {
+    var is_found = bins.shift != NO_BINS;
+    if is_found && bins.shift >= 32u {
+        for (var j = 0u; j < EACH; j++) {
+            node[j] = child_of(wide_bin_of(bins, r[j]));
+            is_found &= node[j] < NODES;
+        }
+    } else if is_found {
+        for (var j = 0u; j < EACH; j++) {
+            node[j] = child_of(bin_of(bins, r[j]));
+            is_found &= node[j] < NODES;
+        }
+    }
+    return is_found;
 }
 
 // Uses lib/key_map, lib/scan, lib/workgroup, samplesort/bins, samplesort/io, samplesort/params,
@@ -596,7 +607,7 @@ fn child_of(bins: Bins, r: Record) -> u32 {
 //
 // The child of position p in the ordered tile is found in `marks`, with a word for 16 positions.
 // Its lower half marks the positions where a child begins, its upper half counts the children
-// before.
+// before: a search in the starts of the children, since a second sum would take more barriers.
 //
 // Bank conflicts as in `count`, and where records are stored by child in workgroup memory.
 
@@ -672,12 +683,9 @@ fn main(
     let before = exclusive_sum(lane, count | select(0u, 1u << 16u, count > 0u));
     let begin = before & 0xffffu;
     if lane < NODES {
-        atomicStore(&histogram[lane], begin);
+        // From here on the counters are these sums.
+        atomicStore(&histogram[lane], before);
         if count > 0u {
-            // Records for which there is no room are not stored: they are moved again. (This is not
-            // compared before the sums, which would wait for the atomic.)
-            let has_room = room + count <= room_end;
-            offsets[before >> 16u] = select(NOWHERE, room, has_room) - begin;
             atomicOr(&marks[begin / 16u], 1u << (begin % 16u));
         }
     }
@@ -685,19 +693,33 @@ fn main(
         atomicStore(&histogram[NODES], begin + count);
     }
     workgroupBarrier();
-    var mark = 0u;
+    let all = tile.end - tile.start;
     if lane < MARKS {
-        mark = atomicLoad(&marks[lane]);
-    }
-    let children = exclusive_sum(lane, countOneBits(mark));
-    if lane < MARKS {
+        let mark = atomicLoad(&marks[lane]);
+        // The last child that begins before the mark's positions, or before the end of the records:
+        // it is not empty.
+        let position = min(16u * lane, all);
+        var child = 0u;
+        var last = 0u;
+        for (var step = NODES / 2u; step > 0u; step /= 2u) {
+            let start = atomicLoad(&histogram[child + step]);
+            let is_before = (start & 0xffffu) < position;
+            child += select(0u, step, is_before);
+            last = select(last, start, is_before);
+        }
+        let children = select((last >> 16u) + 1u, 0u, lane == 0u);
         atomicStore(&marks[lane], mark | (children << 16u));
     }
+    if lane < NODES && count > 0u {
+        // Records for which there is no room are not stored: they are moved again. (This is as late
+        // as it may be, since it waits for the atomic.)
+        let has_room = room + count <= room_end;
+        offsets[before >> 16u] = select(NOWHERE, room, has_room) - begin;
+    }
     workgroupBarrier();
-    let all = tile.end - tile.start;
     let end = max(params.len, params.target_room);
     for (var j = 0u; j < EACH; j++) {
-        rank[j] += atomicLoad(&histogram[node[j]]);
+        rank[j] += atomicLoad(&histogram[node[j]]) & 0xffffu;
     }
     for (var part = 0u; part < TILE; part += PART) {
         var to: array<u32, PART / LANES>;
