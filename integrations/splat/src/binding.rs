@@ -67,6 +67,20 @@ pub(crate) fn bind<'a>(
     Ok((plan, bindings))
 }
 
+/// Checks the program's buffer for the order of so many bytes.
+pub(crate) fn check_order(order: &wgpu::Buffer, needed: u64) -> Result<(), Error> {
+    let buffer = SplatBuffer::Order;
+    let actual = span(order.slice(..), buffer, BufferUsages::STORAGE)?.size;
+    if actual < needed {
+        return Err(Error::BufferTooSmall {
+            buffer,
+            needed,
+            actual,
+        });
+    }
+    Ok(())
+}
+
 /// The bytes of a slice, whose buffer must have a usage.
 fn span(
     slice: wgpu::BufferSlice<'_>,

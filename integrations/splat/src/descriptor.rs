@@ -100,6 +100,9 @@ pub struct SplatSorterDescriptor<'a> {
     pub margin: f32,
     /// Vertices of each splat, for the draw arguments. By default 4: a triangle strip.
     pub vertices: u32,
+    /// Where the order is written: the first `len` words of a buffer with the usage `STORAGE`, such
+    /// as one that an engine draws from. By default a buffer of its own.
+    pub order_buffer: Option<&'a wgpu::Buffer>,
     /// Scratch memory that is shared with other sorts, which must not run at the same time. By
     /// default its own.
     pub scratch: Option<&'a Scratch>,
@@ -119,6 +122,7 @@ impl<'a> SplatSorterDescriptor<'a> {
             order: DrawOrder::default(),
             margin: Frame::MARGIN,
             vertices: Frame::VERTICES,
+            order_buffer: None,
             scratch: None,
         }
     }

@@ -19,6 +19,9 @@ pub enum SplatBuffer {
     /// The view-projection matrix:
     /// [`SplatSorterDescriptor::camera`](crate::SplatSorterDescriptor::camera).
     Camera,
+    /// The order:
+    /// [`SplatSorterDescriptor::order_buffer`](crate::SplatSorterDescriptor::order_buffer).
+    Order,
 }
 
 impl fmt::Display for SplatBuffer {
@@ -29,6 +32,7 @@ impl fmt::Display for SplatBuffer {
             Self::Z => "z",
             Self::Positions => "positions",
             Self::Camera => "camera",
+            Self::Order => "order",
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The sorter: checks the descriptor, makes all GPU objects, records frames.
 
-use crate::binding::bind;
+use crate::binding::{bind, check_order};
 use crate::descriptor::{DepthKey, SplatSorterDescriptor};
 use crate::error::Error;
 use crate::kernels::{Dispatch, module, scoped};
@@ -134,6 +134,9 @@ impl SplatSorter {
         let limits = device.limits();
         let len = descriptor.len;
         let (plan, bound) = bind(descriptor, &limits)?;
+        if let Some(order) = descriptor.order_buffer {
+            check_order(order, u64::from(len.max(1)) * 4)?;
+        }
 
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         let buffer = |label, words: u32, usage| {
@@ -150,7 +153,10 @@ impl SplatSorter {
             scoped(device, size, make)
         };
         let keys = buffer("bcfsort.splat.keys", len, BufferUsages::STORAGE)?;
-        let order = buffer("bcfsort.splat.order", len, storage | BufferUsages::VERTEX)?;
+        let order = match descriptor.order_buffer {
+            Some(order) => order.clone(),
+            None => buffer("bcfsort.splat.order", len, storage | BufferUsages::VERTEX)?,
+        };
         let count = buffer("bcfsort.splat.count", 1, storage)?;
         let indirect = buffer(
             "bcfsort.splat.indirect",
@@ -203,10 +209,14 @@ impl SplatSorter {
                 Some(dispatch)
             }
         };
-        let own = [&keys, &order, &count, &indirect].map(wgpu::Buffer::size);
+        let own_order = match descriptor.order_buffer {
+            Some(_) => 0,
+            None => order.size(),
+        };
+        let own = [&keys, &count, &indirect].map(wgpu::Buffer::size);
         Ok(Self {
             len,
-            memory: own.iter().sum::<u64>() + scratch,
+            memory: own.iter().sum::<u64>() + own_order + scratch,
             order,
             count,
             indirect,
@@ -270,7 +280,8 @@ impl SplatSorter {
     /// [`count`](Self::count) are to be drawn; the others follow in ascending order.
     ///
     /// A vertex shader reads it as storage, by the index of the instance, or as a vertex buffer
-    /// with one `u32` for each instance. Its usages are `STORAGE`, `VERTEX` and `COPY_SRC`.
+    /// with one `u32` for each instance. Its usages are `STORAGE`, `VERTEX` and `COPY_SRC`, unless
+    /// it is the program's own [buffer](SplatSorterDescriptor::order_buffer).
     #[must_use]
     pub fn order(&self) -> &wgpu::Buffer {
         &self.order
@@ -304,7 +315,7 @@ impl SplatSorter {
     }
 
     /// Bytes of device memory: of keys, order, count and draw arguments, and of scratch memory, be
-    /// it shared or not.
+    /// it shared or not. The program's own buffer for the order is not among them.
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.memory

@@ -65,6 +65,7 @@ export class Order {
     });
     const splats = await SplatSorter.create(await Sorter.create(device), {
       positions: { rows: buffers.rows, stride: ROW }, length: LENGTH, camera, vertices: 6,
+      orderBuffer: buffers.order,
     });
     const order = new Order();
     order.#engine = engine;
@@ -87,7 +88,6 @@ export class Order {
     this.#device.queue.writeBuffer(this.#camera, 0, this.#matrix);
     const encoder = this.#device.createCommandEncoder();
     this.#splats.record(encoder);
-    encoder.copyBufferToBuffer(this.#splats.order, 0, this.#buffers.order, 0, 4 * LENGTH);
     if (draw) {
       encoder.copyBufferToBuffer(this.#splats.indirect, 0, draw.buffer, draw.offset, 16);
     }

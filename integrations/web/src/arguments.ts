@@ -136,20 +136,26 @@ export function object(parts: Record<string, Check>, prefix?: string): Check {
   };
 }
 
-/** A buffer with this usage, or a range of one. */
-function rangeFor(usage: 'STORAGE' | 'UNIFORM', needed: string): Check {
-  const isBuffer: Check = (value, name) => {
+/** A buffer with this usage. `be`: what a value must be that is none. */
+function bufferFor(usage: 'STORAGE' | 'UNIFORM', needed: string, be = 'a GPUBuffer'): Check {
+  return (value, name) => {
     if (!has(value, 'mapAsync', 'destroy')) {
       const more = ArrayBuffer.isView(value)
         ? ': sort and argsort take arrays, and prepare takes buffers of the GPU'
         : '';
-      must('a GPUBuffer, or a range { buffer, offset, size } of one', value, name, more);
+      must(be, value, name, more);
     }
     const { usage: usages } = value as unknown as GPUBuffer;
     if ((Number(usages) & GPUBufferUsage[usage]) === 0) {
       refuse(`${name} is a GPUBuffer without the usage ${usage}, ${needed}`, 'BufferUsage');
     }
   };
+}
+
+/** A buffer with this usage, or a range of one. */
+function rangeFor(usage: 'STORAGE' | 'UNIFORM', needed: string): Check {
+  const be = 'a GPUBuffer, or a range { buffer, offset, size } of one';
+  const isBuffer = bufferFor(usage, needed, be);
   const isRangeObject = object({
     buffer: isBuffer,
     offset: optional(whole(0, Infinity)),
@@ -298,6 +304,7 @@ export const isSplats = object({
   order: optional(oneOf(['far-to-near', 'near-to-far'])),
   margin: optional(isNumber),
   vertices: optional(whole()),
+  orderBuffer: optional(bufferFor('STORAGE', 'which the order needs')),
   scratch: optional(isScratch),
 }, '');
 

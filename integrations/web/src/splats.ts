@@ -70,12 +70,18 @@ export interface SplatSorterDescriptor {
   margin?: number;
   /** Vertices of each splat, for the draw arguments. By default 4: a triangle strip. */
   vertices?: number;
+  /**
+   * Where the order is written: the first `length` u32 of a buffer with the usage `STORAGE`, such
+   * as one that an engine draws from. {@link SplatSorter.dispose} leaves it. By default a buffer of
+   * the sorter's own.
+   */
+  orderBuffer?: GPUBuffer;
   /** Scratch memory that is shared with other sorts, which must not run at the same time. */
   scratch?: Scratch;
 }
 
-/** The buffers of a sorter, by their names in plans. */
-type Made = Record<'keys' | 'values' | 'drawn' | 'indirect', GPUBuffer>;
+/** The buffers of a sorter, by their names in plans; `values`, the order, unless it is the page's. */
+type Made = Record<'keys' | 'drawn' | 'indirect', GPUBuffer> & { values?: GPUBuffer };
 
 /**
  * Puts splats in the order in which they are drawn, on the GPU, in each frame: culls those that
@@ -94,7 +100,8 @@ type Made = Record<'keys' | 'values' | 'drawn' | 'indirect', GPUBuffer>;
 export class SplatSorter {
   /**
    * The indices of all splats, u32, in the order of drawing. Only the first {@link count} are to be
-   * drawn; the others follow in ascending order. Its usages are `STORAGE`, `VERTEX` and `COPY_SRC`.
+   * drawn; the others follow in ascending order. Its usages are `STORAGE`, `VERTEX` and `COPY_SRC`,
+   * unless it is the page's own {@link SplatSorterDescriptor.orderBuffer}.
    */
   readonly order: GPUBuffer;
   /** The number of splats that are drawn, a u32. Its usages are `STORAGE` and `COPY_SRC`. */
@@ -108,17 +115,17 @@ export class SplatSorter {
   readonly length: number;
   /**
    * Bytes of device memory: of keys, order, count and draw arguments, and of scratch memory, be it
-   * shared or not.
+   * shared or not. The page's own buffer for the order is not among them.
    */
   readonly memory: number;
   readonly #sort: PreparedSort;
 
-  private constructor(sort: PreparedSort, made: Made, length: number) {
+  private constructor(sort: PreparedSort, made: Made, order: GPUBuffer, length: number) {
     if (!(sort instanceof PreparedSort)) {
       refuse('a SplatSorter is made by SplatSorter.create(sorter, descriptor), not by new');
     }
     this.#sort = sort;
-    this.order = made.values;
+    this.order = order;
     this.count = made.drawn;
     this.indirect = made.indirect;
     this.length = length;
@@ -138,28 +145,32 @@ export class SplatSorter {
     isSorter(sorter, 'sorter');
     isSplats(descriptor, 'descriptor');
     const { device } = sorter;
-    const { length, scratch } = descriptor;
+    const { length, orderBuffer, scratch } = descriptor;
     const { STORAGE, COPY_SRC, VERTEX, INDIRECT } = GPUBufferUsage;
     const buffer = (name: string, words: number, usage: GPUBufferUsageFlags) =>
       device.createBuffer({ label: `bcfsort.splat.${name}`, size: words * 4, usage });
     // (No buffer is empty: that could not be bound.)
     const words = Math.max(length, 1);
+    if (orderBuffer && orderBuffer.size < words * 4) {
+      const text = `orderBuffer has ${orderBuffer.size} bytes, but needs ${words * 4}`;
+      refuse(text, 'BufferTooSmall');
+    }
     let made: Made | undefined;
     const sort = await sorter.prepareOwning(
       describe(descriptor, device),
       scratch,
       (planner, text) => planner.planSplats(text),
       {
-        bytes: words * 8 + 20,
+        bytes: words * (orderBuffer ? 4 : 8) + 20,
         make: () => (made = {
           keys: buffer('keys', words, STORAGE),
-          values: buffer('order', words, STORAGE | VERTEX | COPY_SRC),
+          ...orderBuffer ? {} : { values: buffer('order', words, STORAGE | VERTEX | COPY_SRC) },
           drawn: buffer('count', 1, STORAGE | COPY_SRC),
           indirect: buffer('indirect', 4, STORAGE | INDIRECT | COPY_SRC),
         }),
       },
     );
-    return new SplatSorter(sort, made!, length);
+    return new SplatSorter(sort, made!, orderBuffer ?? made!.values!, length);
   }
 
   /**
@@ -185,8 +196,8 @@ export class SplatSorter {
   }
 
   /**
-   * Destroys order, count and draw arguments, and frees the memory. Submissions that were made
-   * still run.
+   * Destroys order, count and draw arguments, but not a buffer of the page, and frees the memory.
+   * Submissions that were made still run.
    */
   dispose(): void {
     this.#sort.dispose();
@@ -197,6 +208,7 @@ export class SplatSorter {
 function describe(descriptor: SplatSorterDescriptor, device: GPUDevice): Description {
   const { positions, length, camera, depth, key, order, margin, vertices } = descriptor;
   const buffers = new Buffers();
+  buffers.range('values', descriptor.orderBuffer, 'orderBuffer');
   const axes = ['x', 'y', 'z'] as const;
   const where = 'rows' in positions
     ? { strided: {

@@ -284,10 +284,14 @@ export async function splatFrames() {
   const scratch = new Scratch();
   const camera = makeCamera(device);
   const [place] = layouts(buffers, positions);
+  // A buffer of the page, larger than it need be.
+  const orderBuffer = buffers.upload(new Uint32Array(1300));
   const [far, near] = await Promise.all(KEYS.map((key, i) => SplatSorter.create(sorter, {
     positions: place, length: 1200, camera, key, order: ORDERS[i], margin: 0.25, scratch,
+    orderBuffer: i === 1 ? orderBuffer : undefined,
   })));
   check(far.memory > 2 * 4 * 1200 && near.length === 1200, `${far.memory} bytes`);
+  check(near.order === orderBuffer && far.order !== orderBuffer, 'the order of the second');
   let made = 0;
   const creates = [];
   for (let of = device; of; of = Object.getPrototypeOf(of)) {
@@ -321,8 +325,12 @@ export async function splatFrames() {
     const order = await buffers.download(splats.order, Uint32Array);
     same(order.slice(0, drawn.length), drawn, 'the last order');
   }
+  const last = await buffers.download(orderBuffer, Uint32Array);
+  check(last.subarray(1200).every((word) => word === 0), 'words after the order');
   sorter.dispose();
   await fails('Disposed', () => far.record(device.createCommandEncoder()));
+  // The page's buffer is still there.
+  same(await buffers.download(orderBuffer, Uint32Array), last, 'the order of the page');
   scratch.dispose();
 }
 
@@ -356,6 +364,9 @@ export async function splatErrors() {
   await message('BufferUsage', { camera: rows }, 'camera is a GPUBuffer without the usage UNIFORM');
   await message('BufferTooSmall', { camera: { buffer: camera, size: 60 } }, 'camera has 60 bytes');
   await message('Offset', { camera: { buffer: camera, offset: 4 } }, 'camera is 4, but must be');
+  const ofNine = buffers.upload(new Uint32Array(9));
+  await message('BufferTooSmall', { orderBuffer: ofNine }, 'orderBuffer has 36 bytes, but needs 40');
+  await message('BufferUsage', { orderBuffer: camera }, 'orderBuffer is a GPUBuffer without');
   await message('Margin', { margin: -0.1 }, 'margin is -0.1');
   await message('DepthRange', { key: { bits: 16, nearest: 1, farthest: 1 } }, 'key.nearest is 1');
   await names('key.nearest', of({ key: { bits: 16, farthest: 1 } }));
@@ -364,6 +375,8 @@ export async function splatErrors() {
   await names('SplatSorter.create', () => new SplatSorter());
   const foreign = makeCamera(await requestDevice());
   await names('camera is not a valid buffer', of({ camera: foreign }));
+  const theirs = (await requestDevice()).createBuffer({ size: 40, usage: GPUBufferUsage.STORAGE });
+  await names('orderBuffer is not a valid buffer', of({ orderBuffer: theirs }));
   const bound = device.limits.maxStorageBufferBindingSize;
   const many = { length: Math.min(bound / 4 + 1000, 2 ** 32 - 1) };
   await message('BufferTooSmall', many, 'positions.rows has 160 bytes');

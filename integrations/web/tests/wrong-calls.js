@@ -268,7 +268,7 @@ function splatPlaces(SplatSorter, sorter, buffers, place) {
   place('"begin"', (begin) => create({ positions: { ...positions, begin } }));
   place('camera', (value) => create({ camera: value }));
   place('length', (length) => create({ length }), (value) => value === 0 || value === 1);
-  for (const name of ['depth', 'order', 'scratch']) {
+  for (const name of ['depth', 'order', 'orderBuffer', 'scratch']) {
     place(name, (value) => create({ [name]: value }), unset);
   }
   place('key', (key) => create({ key }), unset);

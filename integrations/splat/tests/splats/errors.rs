@@ -98,6 +98,20 @@ fn errors_say_what_is_wrong_and_what_to_do() {
             "the camera buffer is used from byte 4 on: this offset must be a multiple of {align}"
         )
     );
+    let ordered = |order| SplatSorterDescriptor {
+        order_buffer: Some(order),
+        ..good.clone()
+    };
+    let of_nine = buffer(36, Usage::STORAGE);
+    assert_eq!(
+        refusal(&ordered(&of_nine)),
+        "the order buffer has 36 bytes, and needs 40: give a larger slice, or fewer splats"
+    );
+    let text = refusal(&ordered(&vertices));
+    assert!(
+        text.starts_with("the order buffer has the usages"),
+        "{text}"
+    );
     for margin in [-0.1, f32::NAN, f32::INFINITY] {
         let descriptor = SplatSorterDescriptor {
             margin,

@@ -104,6 +104,43 @@ fn sorters_of_one_encoder_do_not_meet() {
     }
 }
 
+/// A buffer that is larger than need be: only its first words are written.
+#[test]
+fn the_order_is_written_to_the_programs_buffer() {
+    let sorter = sorter();
+    let mut random = Random(9);
+    let len = 1000;
+    let positions = random.positions(len);
+    let rows = sorter.upload(&positions).unwrap();
+    let camera = camera();
+    let layout = Positions::Strided {
+        rows: rows.slice(..),
+        stride: STRIDE,
+        offset: 0,
+    };
+    for key in [DepthKey::Bits32, BITS_16] {
+        let how = How::new(key, DrawOrder::NearToFar);
+        let own = SplatSorter::new(sorter, &how.describe(layout, len, &camera)).unwrap();
+        let order = sorter.upload(&vec![7_u32; len as usize + 9]).unwrap();
+        let descriptor = SplatSorterDescriptor {
+            order_buffer: Some(&order),
+            ..how.describe(layout, len, &camera)
+        };
+        let splats = SplatSorter::new(sorter, &descriptor).unwrap();
+        assert_eq!(splats.order(), &order);
+        assert_eq!(splats.memory() + 4 * u64::from(len), own.memory());
+        frame(&own, &camera, &SEES_ALL);
+        let mut encoder = sorter
+            .device()
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        splats.record(&mut encoder);
+        sorter.queue().submit([encoder.finish()]);
+        let mut expected = sorter.download::<u32>(own.order()).unwrap();
+        expected.extend([7; 9]);
+        assert_eq!(sorter.download::<u32>(&order).unwrap(), expected);
+    }
+}
+
 /// By wgpu's own report of device memory, on a device that no other test uses.
 #[test]
 fn frames_allocate_nothing() {
