@@ -80,7 +80,7 @@ export interface SplatSorterDescriptor {
   scratch?: Scratch;
 }
 
-/** The buffers of a sorter, by their names in plans; `values`, the order, unless it is the page's. */
+/** The buffers of a sorter, by their names in plans; `values`, the order, if it is its own. */
 type Made = Record<'keys' | 'drawn' | 'indirect', GPUBuffer> & { values?: GPUBuffer };
 
 /**

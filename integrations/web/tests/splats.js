@@ -365,7 +365,8 @@ export async function splatErrors() {
   await message('BufferTooSmall', { camera: { buffer: camera, size: 60 } }, 'camera has 60 bytes');
   await message('Offset', { camera: { buffer: camera, offset: 4 } }, 'camera is 4, but must be');
   const ofNine = buffers.upload(new Uint32Array(9));
-  await message('BufferTooSmall', { orderBuffer: ofNine }, 'orderBuffer has 36 bytes, but needs 40');
+  const tooShort = 'orderBuffer has 36 bytes, but needs 40';
+  await message('BufferTooSmall', { orderBuffer: ofNine }, tooShort);
   await message('BufferUsage', { orderBuffer: camera }, 'orderBuffer is a GPUBuffer without');
   await message('Margin', { margin: -0.1 }, 'margin is -0.1');
   await message('DepthRange', { key: { bits: 16, nearest: 1, farthest: 1 } }, 'key.nearest is 1');
