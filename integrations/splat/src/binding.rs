@@ -2,7 +2,7 @@
 
 use crate::descriptor::{Positions, SplatSorterDescriptor};
 use crate::error::{Error, SplatBuffer};
-use crate::plan::{Allowed, Frame, Layout, Plan, Span};
+use crate::plan::{Allowed, Frame, Layout, Plan, Span, check};
 use wgpu_bcfsort::wgpu::{self, BufferUsages};
 
 /// The buffers of a descriptor: the matrix, and the coordinates unless there is no splat.
@@ -67,18 +67,11 @@ pub(crate) fn bind<'a>(
     Ok((plan, bindings))
 }
 
-/// Checks the program's buffer for the order of so many bytes.
+/// Checks the usage and the size of the program's buffer for the order. `needed`: its bytes.
 pub(crate) fn check_order(order: &wgpu::Buffer, needed: u64) -> Result<(), Error> {
     let buffer = SplatBuffer::Order;
-    let actual = span(order.slice(..), buffer, BufferUsages::STORAGE)?.size;
-    if actual < needed {
-        return Err(Error::BufferTooSmall {
-            buffer,
-            needed,
-            actual,
-        });
-    }
-    Ok(())
+    let whole = span(order.slice(..), buffer, BufferUsages::STORAGE)?;
+    check(whole, buffer, needed, 4)
 }
 
 /// The bytes of a slice, whose buffer must have a usage.

@@ -221,7 +221,12 @@ fn words(
 }
 
 /// Checks the offset and the size of a slice.
-fn check(slice: Span, buffer: SplatBuffer, needed: u64, multiple_of: u32) -> Result<(), Error> {
+pub(crate) fn check(
+    slice: Span,
+    buffer: SplatBuffer,
+    needed: u64,
+    multiple_of: u32,
+) -> Result<(), Error> {
     let multiple_of = u64::from(multiple_of);
     let Span { offset, size } = slice;
     if !offset.is_multiple_of(multiple_of) {
