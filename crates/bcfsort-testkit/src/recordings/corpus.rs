@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use wgpu_bcfsort::internals::mergesort;
-use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording};
+use wgpu_bcfsort::internals::recording::{Buffer, Phase, Recording, Step};
 use wgpu_bcfsort::internals::shader::Kernel;
 use wgpu_bcfsort::paper::BaseCase;
 use wgpu_bcfsort::{Error, KeyType, Order, SortKey};
@@ -27,6 +27,9 @@ const PATTERNS: [Pattern; 5] = [
     Pattern::Adversary,
 ];
 
+/// The place of [`Pattern::Constant`].
+const CONSTANT: usize = 3;
+
 /// Further inputs of the default sorts.
 const MORE_PATTERNS: [Pattern; 2] = [Pattern::Descending, Pattern::Special];
 
@@ -34,8 +37,8 @@ const MORE_PATTERNS: [Pattern; 2] = [Pattern::Descending, Pattern::Special];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
     /// Random keys and one other pattern: the one that the recording's kernels have had least often
-    /// so far. The default sorts, which everybody runs, have all patterns. The colorings of prefix
-    /// sums are chosen likewise.
+    /// so far. The default sorts, which everybody runs, have all patterns, and sample sorts with
+    /// bins have a constant key, too. The colorings of prefix sums are chosen likewise.
     Some,
     /// The inputs of `Some`, then all others.
     All,
@@ -124,7 +127,11 @@ impl Corpus {
                 labels.iter().filter_map(times).sum()
             };
             let other = (1..all.len()).min_by_key(|&input| times(input));
-            let chosen: Vec<usize> = [Some(0), other].into_iter().flatten().collect();
+            // The bins of one key are as narrow as bins may be.
+            let has_bins = |step: &Step| step.parameter("bins").is_some_and(|bins| bins > 0);
+            let constant = Some(CONSTANT).filter(|_| recording.steps.iter().any(has_bins));
+            let chosen = [Some(0), other, constant.filter(|_| constant != other)];
+            let chosen: Vec<usize> = chosen.into_iter().flatten().collect();
             for &input in &chosen {
                 for label in &labels {
                     *uses.entry((label.clone(), input)).or_default() += 1;
