@@ -1,8 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-mod buffer;
 mod exec;
-mod gather;
 mod gpu;
 mod metrics;
 mod options;

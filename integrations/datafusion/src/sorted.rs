@@ -1,10 +1,8 @@
 //! Sorted rows.
 
-use crate::buffer::Buffer;
-use crate::gather::Rows;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
-use bcfsort_keys::{NarrowRows, SortColumn, is_decodable};
+use bcfsort_keys::{NarrowRows, Rows, SortColumn, is_decodable};
 use datafusion_common::Result;
 use datafusion_execution::memory_pool::MemoryReservation;
 use datafusion_physical_expr::expressions::Column;
@@ -15,7 +13,12 @@ use std::ops::Range;
 /// Sorted rows, whose batches are made on demand.
 pub(crate) enum Sorted {
     /// The rows in the order that they came in, and the indices that sort them.
-    Indexed { buffer: Buffer, indices: Vec<u32> },
+    Indexed {
+        rows: Rows,
+        indices: Vec<u32>,
+        bytes_per_row: usize,
+        _memory: MemoryReservation,
+    },
     /// Rows whose columns are decoded from their keys.
     Decoded {
         rows: NarrowRows,
@@ -35,7 +38,7 @@ impl Sorted {
     /// The bytes that a row takes in a batch, about.
     pub(crate) fn bytes_per_row(&self) -> usize {
         match self {
-            Self::Indexed { buffer, .. } => buffer.copies / buffer.rows.max(1) + 16,
+            Self::Indexed { bytes_per_row, .. } => *bytes_per_row,
             Self::Decoded { columns, .. } => columns.bytes_per_row,
         }
     }
@@ -48,9 +51,7 @@ impl Sorted {
         batch_size: usize,
     ) -> Result<Vec<RecordBatch>> {
         match self {
-            Self::Indexed { buffer, indices } => {
-                Rows::new(schema, &buffer.batches).gather(&indices[range], batch_size)
-            }
+            Self::Indexed { rows, indices, .. } => Ok(rows.gather(&indices[range], batch_size)?),
             Self::Decoded { rows, columns, .. } => {
                 let batches = range.len().div_ceil(batch_size);
                 let batch = |i: usize| {
@@ -65,15 +66,20 @@ impl Sorted {
         }
     }
 
-    /// Keeps the keys only, so that the memory of the input is free before the output is read.
-    pub(crate) fn decoded(rows: NarrowRows, columns: KeyColumns, mut buffer: Buffer) -> Self {
+    /// Keeps the keys only, of so many rows before the limit, so that the memory of the input is
+    /// free before the output is read.
+    pub(crate) fn decoded(
+        rows: NarrowRows,
+        columns: KeyColumns,
+        all: usize,
+        memory: MemoryReservation,
+    ) -> Self {
         let bytes = match rows.bits() {
             0..=32 => 4 * rows.len(),
             33..=64 => 8 * rows.len(),
             // Wide keys stay in place, including those beyond the limit.
-            _ => 20 * buffer.rows,
+            _ => 20 * all,
         };
-        let memory = buffer.reservation.take();
         // The rows and their sort had a larger reservation.
         memory.shrink(memory.size().saturating_sub(bytes));
         Self::Decoded {

@@ -1,15 +1,14 @@
 //! The sort of one partition.
 
-use crate::buffer::Buffer;
 use crate::gpu::{GpuPool, OnGpu, failed};
 use crate::metrics::Metrics;
 use crate::options::BcfsortOptions;
 use crate::sorted::{KeyColumns, Sorted};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
-use arrow::compute::{cast, concat};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use bcfsort_keys::{Floats, NarrowRows, SortColumn, encode, is_exact, most_bits};
+use bcfsort_keys::{Floats, NarrowRows, Rows, SortColumn, encode, is_exact, join, most_bits};
 use datafusion_common::utils::memory::RecordBatchMemoryCounter;
 use datafusion_common::{DataFusionError, Result, internal_datafusion_err};
 use datafusion_common_runtime::SpawnedTask;
@@ -50,6 +49,16 @@ pub(crate) struct Sorting {
     output: MemoryReservation,
     buffer: Buffer,
     spilled: Vec<SortedSpillFile>,
+}
+
+/// Rows that wait for their sort, with the memory that is reserved for them and for the sort.
+struct Buffer {
+    batches: Vec<RecordBatch>,
+    rows: usize,
+    /// Counts the bytes of batches, including a batch whose reservation fails and that is not
+    /// pushed.
+    memory: RecordBatchMemoryCounter,
+    reservation: MemoryReservation,
 }
 
 /// State that is shared by the threads that sort and gather.
@@ -107,8 +116,6 @@ impl Sorting {
             batches: Vec::new(),
             rows: 0,
             memory: RecordBatchMemoryCounter::new(),
-            own: 0,
-            copies: 0,
             reservation: consumer("GpuSort")
                 .with_can_spill(true)
                 .register(&runtime.memory_pool),
@@ -181,10 +188,10 @@ impl Sorting {
         let most = self.shared.options.max_run_rows.min(u32::MAX as usize);
         let is_full = self.buffer.rows > 0 && self.buffer.rows + batch.num_rows() > most;
         if !is_full {
-            let (own, bytes) = self.shared.bytes(&mut self.buffer, &batch);
+            let bytes = self.shared.bytes(&mut self.buffer, &batch);
             match self.buffer.reservation.try_grow(bytes) {
                 Ok(()) => {
-                    self.buffer.push(batch, own);
+                    self.buffer.push(batch);
                     return Ok(());
                 }
                 Err(error) if self.buffer.batches.is_empty() => return Err(out_of_memory(error)),
@@ -192,12 +199,12 @@ impl Sorting {
             }
         }
         self.spill_run().await?;
-        let (own, bytes) = self.shared.bytes(&mut self.buffer, &batch);
+        let bytes = self.shared.bytes(&mut self.buffer, &batch);
         self.buffer
             .reservation
             .try_grow(bytes)
             .map_err(out_of_memory)?;
-        self.buffer.push(batch, own);
+        self.buffer.push(batch);
         Ok(())
     }
 
@@ -259,10 +266,25 @@ impl Sorting {
     }
 }
 
+impl Buffer {
+    fn push(&mut self, batch: RecordBatch) {
+        self.rows += batch.num_rows();
+        self.batches.push(batch);
+    }
+
+    fn take(&mut self) -> Self {
+        Self {
+            batches: std::mem::take(&mut self.batches),
+            rows: std::mem::take(&mut self.rows),
+            memory: std::mem::take(&mut self.memory),
+            reservation: self.reservation.take(),
+        }
+    }
+}
+
 impl Shared {
-    /// The bytes of a batch itself, and its total with the copies of its key columns, the keys and
-    /// the indices.
-    fn bytes(&self, buffer: &mut Buffer, batch: &RecordBatch) -> (usize, usize) {
+    /// The bytes of a batch, with the copies of its key columns, the keys and the indices.
+    fn bytes(&self, buffer: &mut Buffer, batch: &RecordBatch) -> usize {
         let own = buffer.memory.count_batch(batch);
         let mut copies = 0;
         for key in &self.expr {
@@ -276,7 +298,7 @@ impl Shared {
                 _ => 16 * batch.num_rows(),
             };
         }
-        (own, own + copies + self.per_row * batch.num_rows())
+        own + copies + self.per_row * batch.num_rows()
     }
 
     /// The number of rows of a window that takes about this many bytes.
@@ -295,7 +317,13 @@ impl Shared {
             && let Some(rows) = self.sort_narrow(columns, &mut buffer)?
         {
             self.metrics.decoded_rows.add(rows.len());
-            return Ok(Sorted::decoded(rows, columns.clone(), buffer));
+            let reserved = buffer.reservation;
+            return Ok(Sorted::decoded(
+                rows,
+                columns.clone(),
+                buffer.rows,
+                reserved,
+            ));
         }
         self.sort_indexed(buffer)
     }
@@ -320,11 +348,8 @@ impl Shared {
     }
 
     /// Sorts rows of any columns.
-    fn sort_indexed(&self, mut buffer: Buffer) -> Result<Sorted> {
+    fn sort_indexed(&self, buffer: Buffer) -> Result<Sorted> {
         let limit = self.fetch.unwrap_or(usize::MAX);
-        let begin = Instant::now();
-        buffer.coalesce(&self.schema, limit);
-        self.metrics.gather_time.add_elapsed(begin);
         let begin = Instant::now();
         let columns = self.columns(&buffer.batches)?;
         let encoded = encode(&columns, Floats::Total).map_err(not_sorted)?;
@@ -332,7 +357,15 @@ impl Shared {
         let indices = self.sort_keys(buffer.rows, encoded.bits, |on_gpu| {
             encoded.first_indices(limit, &columns, Floats::Total, on_gpu)
         })?;
-        Ok(Sorted::Indexed { buffer, indices })
+        let begin = Instant::now();
+        let rows = Rows::new(self.schema.clone(), &buffer.batches)?;
+        self.metrics.gather_time.add_elapsed(begin);
+        Ok(Sorted::Indexed {
+            bytes_per_row: rows.bytes_per_row() + 16,
+            rows,
+            indices,
+            _memory: buffer.reservation,
+        })
     }
 
     /// Sorts keys, and measures it.
@@ -452,14 +485,14 @@ fn bytes_per_row(expr: &LexOrdering, schema: &Schema) -> Result<usize> {
 /// Concatenates arrays. If the values are too many for their type, the result has a [`widened`]
 /// type.
 fn joined_arrays(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    match concat_or_one(parts, data_type) {
+    match join_or_none(parts, data_type) {
         // Strings of more than 2 GiB, or more values of a dictionary than its keys can number.
         Err(ArrowError::OffsetOverflowError(_) | ArrowError::DictionaryKeyOverflowError) => {
             let wide = widened(data_type);
             let parts: Vec<ArrayRef> = (parts.par_iter())
                 .map(|part| cast(part, &wide))
                 .collect::<Result<_, _>>()?;
-            concat_or_one(&parts, &wide)
+            join_or_none(&parts, &wide)
         }
         joined => joined,
     }
@@ -482,14 +515,10 @@ fn widened(data_type: &DataType) -> DataType {
     }
 }
 
-fn concat_or_one(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+fn join_or_none(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     match parts {
         [] => Ok(new_empty_array(data_type)),
-        [only] => Ok(only.clone()),
-        _ => {
-            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-            concat(&parts)
-        }
+        _ => join(parts),
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! [`sort_indices`] is the whole sort: give it an [`Argsort`] that sorts integers. [`encode`]
 //! returns the keys alone. [`NarrowRows`] sorts rows that have no other columns, without indices.
-//! All passes run on all cores.
+//! [`Rows`] gathers the others in the order of the indices. All passes run on all cores.
 //!
 //! # Examples
 //!
@@ -39,6 +39,8 @@ mod argsort;
 mod column;
 mod encode;
 mod error;
+mod gather;
+mod join;
 mod narrow;
 mod plain;
 mod select;
@@ -49,6 +51,8 @@ mod types;
 pub use argsort::{Argsort, Cpu, SortKeys};
 pub use encode::{Encoded, Keys, encode};
 pub use error::Error;
+pub use gather::{Rows, common_dictionary};
+pub use join::join;
 pub use narrow::{NarrowRows, is_decodable};
 pub use sort::sort_indices;
 pub use types::{is_exact, is_supported, most_bits};

@@ -6,13 +6,10 @@ use crate::model::Task;
 use crate::process::detach;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{
-    Array, ArrayRef, RecordBatch, RecordBatchIterator, UInt32Array, make_array, new_empty_array,
-};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, make_array, new_empty_array};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
-use arrow_select::{concat::concat, interleave::interleave, take::take};
 use bcfsort_auto::{Work, cpu};
-use bcfsort_keys::{Argsort, Error, Floats, SortColumn};
+use bcfsort_keys::{Argsort, Error, Floats, Rows, SortColumn, common_dictionary, join};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyException, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -92,7 +89,9 @@ pub(crate) fn sort_table(
     let (batches, schema) = read(table)?;
     let mut indices = order(py, &batches, &schema, &by, engine)?;
     indices.truncate(limit.unwrap_or(usize::MAX));
-    let sorted = detach(py, || gather(&batches, &schema, &indices));
+    let sorted = detach(py, || {
+        Rows::new(schema.clone(), &batches)?.gather(&indices, BATCH)
+    });
     let batches = sorted.map_err(|error| failed(&error))?;
     Ok(Table { batches, schema })
 }
@@ -174,8 +173,7 @@ fn order(
             }
             let values = match &*chunks {
                 [] => new_empty_array(&DataType::Null),
-                [only] => only.clone(),
-                all => concat(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>())?,
+                all => join(all)?,
             };
             Ok(SortColumn {
                 values,
@@ -231,76 +229,11 @@ fn chunks(batches: &[RecordBatch], column: usize) -> Vec<&dyn Array> {
         .collect()
 }
 
-/// The longest dictionary of chunks. None unless all have dictionaries, and the others are prefixes
-/// of the longest.
-fn common_dictionary<'a>(chunks: &[&'a dyn Array]) -> Option<&'a ArrayRef> {
-    let all: Vec<&ArrayRef> = (chunks.iter())
-        .map(|chunk| Some(chunk.as_any_dictionary_opt()?.values()))
-        .collect::<Option<_>>()?;
-    let longest = *all.iter().max_by_key(|values| values.len())?;
-    let data = longest.to_data();
-    let begins = |values: &&ArrayRef| {
-        values.to_data().ptr_eq(&data) || ***values == *longest.slice(0, values.len())
-    };
-    all.iter().all(begins).then_some(longest)
-}
-
 /// The keys of a dictionary array, null where the value is.
 fn valid_keys(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let keys = array.as_any_dictionary().keys().to_data();
     let keys = keys.into_builder().nulls(array.logical_nulls());
     Ok(make_array(keys.build()?))
-}
-
-/// Gathers rows, in batches, on all cores.
-fn gather(
-    batches: &[RecordBatch],
-    schema: &SchemaRef,
-    indices: &[u32],
-) -> Result<Vec<RecordBatch>, ArrowError> {
-    // The first row of each batch, and the number of all.
-    let mut starts = vec![0];
-    for batch in batches {
-        starts.push(starts[starts.len() - 1] + batch.num_rows());
-    }
-    let columns = schema.fields().len();
-    let dictionaries: Vec<Option<&ArrayRef>> = (0..columns)
-        .map(|column| common_dictionary(&chunks(batches, column)))
-        .collect();
-    let tasks = indices.len().div_ceil(BATCH) * columns;
-    let task = |task: usize| {
-        let (part, column) = (task / columns, task % columns);
-        let rows = &indices[part * BATCH..indices.len().min((part + 1) * BATCH)];
-        let chunks = chunks(batches, column);
-        if let [only] = *chunks {
-            return take(only, &UInt32Array::from(rows.to_vec()), None);
-        }
-        let places: Vec<(usize, usize)> = (rows.iter())
-            .map(|&row| {
-                let row = row as usize;
-                let chunk = starts.partition_point(|&start| start <= row) - 1;
-                (chunk, row - starts[chunk])
-            })
-            .collect();
-        let Some(values) = dictionaries[column] else {
-            return interleave(&chunks, &places);
-        };
-        // Arrow's own gather would merge the dictionaries, in another order.
-        let keys: Vec<&dyn Array> = (chunks.iter())
-            .map(|chunk| chunk.as_any_dictionary().keys())
-            .collect();
-        let keys = interleave(&keys, &places)?.to_data().into_builder();
-        let data_type = chunks[0].data_type().clone();
-        let gathered = keys.data_type(data_type).add_child_data(values.to_data());
-        Ok(make_array(gathered.build()?))
-    };
-    let gathered: Vec<ArrayRef> = (0..tasks)
-        .into_par_iter()
-        .map(task)
-        .collect::<Result<_, _>>()?;
-    (gathered.chunks(columns.max(1)))
-        .map(|columns| RecordBatch::try_new(schema.clone(), columns.to_vec()))
-        .collect()
 }
 
 fn failed(error: &ArrowError) -> PyErr {

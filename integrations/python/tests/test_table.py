@@ -171,6 +171,31 @@ def test_the_declared_order_of_several_chunks_is_kept():
     assert bcfsort.sort_table(grown[:0], "k").num_rows == 0
 
 
+def test_rows_of_many_small_chunks_are_those_that_arrow_takes():
+    rng = np.random.default_rng(1)
+    texts = [None if i % 7 == 0 else "é" * (i % 23) for i in range(3000)]
+    table = pa.table(
+        {
+            "k": rng.integers(0, 100, 3000),
+            "view": pa.array(texts, pa.string_view()),
+            "large": pa.array(texts, pa.large_string()),
+            "list": pa.array([[text] * (i % 3) for i, text in enumerate(texts)]),
+            "uuid": pa.array([bytes([i % 256]) * 16 for i in range(3000)], pa.binary(16)),
+            "flag": pa.array([None if i % 5 == 0 else i % 2 == 0 for i in range(3000)]),
+            "money": pa.array(range(3000), pa.decimal256(50, 2)),
+            "struct": pa.array([None if i % 9 == 0 else {"x": i} for i in range(3000)]),
+        }
+    )
+    chunks = pa.Table.from_batches(table.to_batches(max_chunksize=7))
+    rows = table.to_pylist()
+    order = np.argsort(table["k"].to_numpy(), kind="stable")
+    for limit in [None, 10]:
+        got = bcfsort.sort_table(chunks, "k", limit=limit)
+        got.validate(full=True)
+        assert got.schema == table.schema
+        assert got.to_pylist() == [rows[row] for row in order[:limit]]
+
+
 def test_types_that_only_polars_has_are_moved():
     frame = pl.DataFrame(
         {
