@@ -66,8 +66,8 @@ impl Sorted {
         }
     }
 
-    /// Keeps the keys only, of so many rows before the limit, so that the memory of the input is
-    /// free before the output is read.
+    /// Keeps the keys only: the memory of the input is free before the output is read. There were
+    /// `all` rows before the limit.
     pub(crate) fn decoded(
         rows: NarrowRows,
         columns: KeyColumns,

@@ -1,14 +1,14 @@
 //! Joins the parts of a column, on all cores.
 
-use crate::types::{Native, with_native};
+use crate::types::{Native, scalars, with_native};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type,
     StringViewType, Utf8Type,
 };
 use arrow_array::{Array, ArrayRef, make_array};
-use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, NullBufferBuilder, ScalarBuffer, i256};
-use arrow_data::{ArrayData, ArrayDataBuilder};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, NullBufferBuilder, i256};
+use arrow_data::{ArrayData, ArrayDataBuilder, MAX_INLINE_VIEW_LEN};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat;
 use rayon::prelude::*;
@@ -60,11 +60,7 @@ pub fn join(parts: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
 }
 
 fn fixed<T: ArrowNativeType>(parts: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
-    let values = |part: &ArrayRef| -> ScalarBuffer<T> {
-        let data = part.to_data();
-        ScalarBuffer::new(data.buffers()[0].clone(), data.offset(), data.len())
-    };
-    let copy = |part: &ArrayRef, out: &mut [T]| out.copy_from_slice(&values(part));
+    let copy = |part: &ArrayRef, out: &mut [T]| out.copy_from_slice(&scalars(part));
     let data = all(parts).add_buffer(filled(parts, |part| part.len(), copy));
     Ok(make_array(data.build()?))
 }
@@ -137,7 +133,7 @@ fn views<T: ByteViewType>(parts: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
         for (row, (out, &view)) in out.iter_mut().zip(views).enumerate() {
             // (The view of a null may be anything.)
             if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
-                let is_inline = view as u32 <= 12;
+                let is_inline = view as u32 <= MAX_INLINE_VIEW_LEN;
                 *out = view + if is_inline { 0 } else { first << 64 };
             }
         }

@@ -2,7 +2,8 @@
 
 use crate::Floats;
 use crate::strings::PREFIX;
-use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano};
+use arrow_array::Array;
+use arrow_buffer::{ArrowNativeType, IntervalDayTime, IntervalMonthDayNano, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit};
 use half::f16;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Shl, Shr};
@@ -119,6 +120,12 @@ impl Native {
             _ => return None,
         })
     }
+}
+
+/// The values of an array of fixed width, which are in its first buffer.
+pub(crate) fn scalars<T: ArrowNativeType>(array: &dyn Array) -> ScalarBuffer<T> {
+    let data = array.to_data();
+    ScalarBuffer::new(data.buffers()[0].clone(), data.offset(), data.len())
 }
 
 /// Calls a generic expression with the type of a [`Native`].

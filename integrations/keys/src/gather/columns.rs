@@ -1,7 +1,7 @@
 //! How the columns of each type are gathered.
 
 use super::Place;
-use crate::types::with_native;
+use crate::types::{scalars, with_native};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type,
@@ -11,16 +11,13 @@ use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, make_arra
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256,
 };
-use arrow_data::ArrayData;
+use arrow_data::{ArrayData, ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::interleave::interleave;
 use std::sync::Arc;
 
 /// How many rows before a value is needed its memory is asked for.
 const AHEAD: usize = 16;
-
-/// A view holds strings of up to this many bytes itself.
-const INLINE: usize = 12;
 
 /// A column whose rows are gathered.
 pub(super) trait Gather: Send + Sync {
@@ -151,12 +148,8 @@ struct Fixed<T: ArrowNativeType> {
 
 impl<T: ArrowNativeType> Fixed<T> {
     fn new(parts: &[&ArrayRef], nulls: Nulls) -> Self {
-        let values = |part: &&ArrayRef| {
-            let data = part.to_data();
-            ScalarBuffer::new(data.buffers()[0].clone(), data.offset(), data.len())
-        };
         Self {
-            values: parts.iter().map(values).collect(),
+            values: parts.iter().map(|part| scalars(part)).collect(),
             nulls,
             data_type: parts[0].data_type().clone(),
         }
@@ -257,9 +250,7 @@ impl<T: ByteArrayType> Strings<T> {
             nulls,
         }
     }
-}
 
-impl<T: ByteArrayType> Strings<T> {
     /// The bytes of a value; none of a null.
     fn string(&self, place: Place) -> &[u8] {
         if !self.nulls.is_valid(place) {
@@ -333,11 +324,12 @@ impl Views {
 
     /// The bytes that a view does not hold itself.
     fn string(&self, view: u128, place: Place) -> &[u8] {
-        let [length, _, buffer, offset] = words(view).map(|word| word as usize);
-        if length <= INLINE {
+        let view = ByteView::from(view);
+        if view.length <= MAX_INLINE_VIEW_LEN {
             return &[];
         }
-        &self.bytes[place.batch as usize][buffer][offset..offset + length]
+        let (offset, length) = (view.offset as usize, view.length as usize);
+        &self.bytes[place.batch as usize][view.buffer_index as usize][offset..offset + length]
     }
 }
 
@@ -355,7 +347,9 @@ impl Gather for Views {
             }
         };
         let mut views: Vec<u128> = places.iter().enumerate().map(view).collect();
-        let length = |view: u128| Some(words(view)[0] as usize).filter(|&length| length > INLINE);
+        // (The length is in the low bits.)
+        let length =
+            |view: u128| (view as u32 > MAX_INLINE_VIEW_LEN).then_some(view as u32 as usize);
         let bytes = views.iter().copied().filter_map(length).sum();
         // (An offset has 31 bits by the specification.)
         if i32::try_from(bytes).is_err() {
@@ -388,16 +382,11 @@ impl Gather for Views {
         let of_part = |views: &ScalarBuffer<u128>| {
             // Of some of the strings, the average.
             let some = || views.iter().step_by(views.len().div_ceil(16).max(1));
-            let bytes: usize = some().map(|&view| words(view)[0] as usize).sum();
+            let bytes: usize = some().map(|&view| view as u32 as usize).sum();
             views.len() * (size_of::<u128>() + bytes / some().count().max(1))
         };
         self.views.iter().map(of_part).sum()
     }
-}
-
-/// The words of a view: length, the first bytes, number of the buffer, offset.
-fn words(view: u128) -> [u32; 4] {
-    [0, 32, 64, 96].map(|shift| (view >> shift) as u32)
 }
 
 /// Dictionaries of one set of values.
@@ -464,8 +453,8 @@ impl Gather for Others {
     }
 }
 
-/// Copies strings, which lie anywhere, one after another: so many, of so many bytes together. All
-/// of a block are asked for before the first one is copied.
+/// Copies `count` strings, which lie anywhere, one after another. Together they have `bytes` bytes.
+/// The memory of all strings of a block is asked for before the first one is copied.
 fn copied<'a>(count: usize, bytes: usize, string: impl Fn(usize) -> &'a [u8]) -> Vec<u8> {
     let mut copy = Vec::with_capacity(bytes);
     if bytes == 0 {
